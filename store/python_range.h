@@ -15,15 +15,16 @@ namespace stepscope {
 struct PythonRange {
   PhaseKind kind = PhaseKind::kNone;  // kNone: a program's own range
   std::string_view name;              // of the phase; may be empty
+  bool own_work = false;  // a wait in which the thread itself makes the batch: no workers
 };
 
 inline PythonRange python_range(std::string_view name) {
   if (name.starts_with("enumerate(DataLoader)#")) {
     const bool workers = name.find("MultiProcessing") != std::string_view::npos;
-    return {PhaseKind::kInput, workers ? "DataLoader, workers" : "DataLoader"};
+    return {PhaseKind::kInput, workers ? "DataLoader, workers" : "DataLoader", !workers};
   }
-  if (name.starts_with("Optimizer.step#")) return {PhaseKind::kOptimizer, {}};
-  if (name.starts_with("Optimizer.zero_grad#")) return {PhaseKind::kZeroGrad, {}};
+  if (name.starts_with("Optimizer.step#")) return {PhaseKind::kOptimizer};
+  if (name.starts_with("Optimizer.zero_grad#")) return {PhaseKind::kZeroGrad};
   return {};
 }
 

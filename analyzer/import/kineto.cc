@@ -188,12 +188,11 @@ Status KinetoReader::take_op(const TraceEvent& event, const Placed& at, bool ann
 }
 
 Status KinetoReader::add_mark(const RankedOp& op, std::string_view name) {
-  const std::string_view label = op.phase == PhaseKind::kStep ? name : python_range(name).name;
-  // A trace has no CPU times. Without workers, the thread that asks for a batch makes it and is
-  // busy; with workers, it waits for them.
-  const bool busy = op.phase == PhaseKind::kInput && label == "DataLoader";
+  const PythonRange range = python_range(name);
+  const std::string_view label = op.phase == PhaseKind::kStep ? name : range.name;
+  // A trace has no CPU times.
   return run_.add(Phase{op.thread, op.phase, run_.intern(label), op.start, op.dur,
-                        busy ? op.dur : Duration(0)});
+                        range.own_work ? op.dur : Duration(0)});
 }
 
 Status KinetoReader::take_call(const TraceEvent& event, const Placed& at) {

@@ -3,6 +3,7 @@
 #include <fnmatch.h>
 
 #include <algorithm>
+#include <array>
 #include <initializer_list>
 #include <limits>
 #include <set>
@@ -20,6 +21,23 @@ constexpr int kPidShift = 24;
 
 // ENUM_NSYS_EVENT_TYPE.
 constexpr std::int64_t kNvtxPushPop = 59;
+constexpr std::int64_t kNvtxStartEnd = 60;
+
+// ENUM_CUDA_MEM_KIND numbers them from 0, unlike CUPTI. The last one is "unknown".
+constexpr std::array kMemoryKinds{
+    MemoryKind::kPageable,      MemoryKind::kPinned,  MemoryKind::kDevice,
+    MemoryKind::kArray,         MemoryKind::kManaged, MemoryKind::kDeviceStatic,
+    MemoryKind::kManagedStatic,
+};
+
+// ENUM_CUDA_MEMCPY_OPER has CUPTI's numbers, and after them those of pages of managed memory that
+// move: to the device, to the host, between devices.
+constexpr std::array kPageMoves{
+    CopyKind::kHostToDevice,
+    CopyKind::kDeviceToHost,
+    CopyKind::kDeviceToDevice,
+};
+constexpr std::int64_t kFirstPageMove = 11;
 
 constexpr std::int64_t kRowsBetweenLooks = 1 << 14;
 
@@ -40,6 +58,18 @@ std::vector<const char*> with_activity(std::initializer_list<const char*> own) {
 template <typename Enum>
 Enum enum_of(std::int64_t value, Enum last) {
   return value >= 0 && value <= static_cast<std::int64_t>(last) ? static_cast<Enum>(value) : Enum();
+}
+
+template <typename Enum, std::size_t kCount>
+Enum entry_of(const std::array<Enum, kCount>& entries, std::int64_t number) {
+  return number >= 0 && number < static_cast<std::int64_t>(kCount)
+             ? entries[static_cast<std::size_t>(number)]
+             : Enum();
+}
+
+CopyKind copy_kind(std::int64_t number) {
+  return number < kFirstPageMove ? enum_of(number, CopyKind::kPeerToPeer)
+                                 : entry_of(kPageMoves, number - kFirstPageMove);
 }
 
 std::int32_t small(std::int64_t value) {
@@ -126,6 +156,7 @@ Status NsysReader::read(const std::function<bool()>& keep_going) {
   if (status.ok()) status = read_ranges();
   if (status.ok()) status = read_calls();
   if (status.ok()) status = read_kernels();
+  if (status.ok()) status = read_graphs();
   if (status.ok()) status = read_copies();
   if (status.ok()) status = read_memsets();
   if (status.ok()) status = read_syncs();
@@ -160,25 +191,32 @@ Status NsysReader::read_ranges() {
 }
 
 Status NsysReader::take_range(const Statement& row) {
-  // Marks have no end. Ranges that may end on another thread than they began on lie in no op.
-  if (row.is_null(1) || row.integer_or(5, kNvtxPushPop) != kNvtxPushPop) return {};
+  const std::int64_t type = row.integer_or(5, kNvtxPushPop);
+  if (row.is_null(1) || (type != kNvtxPushPop && type != kNvtxStartEnd)) return {};  // a mark
+  const std::string text = row.is_null(2) ? text_of(row.integer(3)) : row.text(2);
+  const bool step = !steps_.empty() && fnmatch(steps_.c_str(), text.c_str(), 0) == 0;
+  // A range of this kind may end on another thread than it began on, so it can be a step but no op.
+  if (type == kNvtxStartEnd && !step) return {};
   RankedOp op;
   if (!place(row, op.start, op.dur)) return {};
-  const std::string text = row.is_null(2) ? text_of(row.integer(3)) : row.text(2);
   const NvtxName name = parse_nvtx_name(text);
   op.thread = thread_of(row.integer(4));
   op.name = run_.intern(name.name);
   op.sequence = name.sequence;
   op.scope = name.op ? OpScope::kFunction : OpScope::kUser;
-  const bool step = !steps_.empty() && fnmatch(steps_.c_str(), text.c_str(), 0) == 0;
+  if (step) {
+    ++steps_found_;
+    const Status status =
+        run_.add(Phase{op.thread, PhaseKind::kStep, op.name, op.start, op.dur, Duration(0)});
+    if (!status.ok() || type == kNvtxStartEnd) return status;
+  }
   const PythonRange range = python_range(name.name);
-  if (range.kind != PhaseKind::kNone) op.scope = OpScope::kUser;
-  op.phase = range.kind;
-  if (step || range.kind != PhaseKind::kNone) {
-    steps_found_ += step ? 1 : 0;
-    const PhaseKind kind = step ? PhaseKind::kStep : range.kind;
-    const StringId label = step ? op.name : run_.intern(range.name);
-    const Status status = run_.add(Phase{op.thread, kind, label, op.start, op.dur, Duration(0)});
+  if (range.kind != PhaseKind::kNone) {
+    op.scope = OpScope::kUser;
+    op.phase = range.kind;
+    const Duration cpu = range.own_work ? op.dur : Duration(0);  // an export has no CPU times
+    const Status status =
+        run_.add(Phase{op.thread, range.kind, run_.intern(range.name), op.start, op.dur, cpu});
     if (!status.ok()) return status;
   }
   return run_.add(op);
@@ -220,6 +258,18 @@ Status NsysReader::read_kernels() {
               });
 }
 
+// Unless told to record the nodes of CUDA graphs, nsys writes one row for all work of a launch.
+Status NsysReader::read_graphs() {
+  return each("CUPTI_ACTIVITY_KIND_GRAPH_TRACE", with_activity({"graphId"}),
+              [this](const Statement& row) {
+                Kernel launch;
+                if (!activity(row, launch)) return Status();
+                launch.graph = row.integer(kFirstOwn);
+                launch.name = run_.intern("CUDA graph " + std::to_string(launch.graph));
+                return run_.add(launch);
+              });
+}
+
 Status NsysReader::read_copies() {
   return each("CUPTI_ACTIVITY_KIND_MEMCPY",
               with_activity({"bytes", "copyKind", "srcKind", "dstKind"}),
@@ -227,9 +277,9 @@ Status NsysReader::read_copies() {
                 Copy copy;
                 if (!activity(row, copy)) return Status();
                 copy.bytes = row.integer(kFirstOwn);
-                copy.kind = enum_of(row.integer(kFirstOwn + 1), CopyKind::kPeerToPeer);
-                copy.source = enum_of(row.integer(kFirstOwn + 2), MemoryKind::kManagedStatic);
-                copy.target = enum_of(row.integer(kFirstOwn + 3), MemoryKind::kManagedStatic);
+                copy.kind = copy_kind(row.integer(kFirstOwn + 1));
+                copy.source = entry_of(kMemoryKinds, row.integer_or(kFirstOwn + 2, -1));
+                copy.target = entry_of(kMemoryKinds, row.integer_or(kFirstOwn + 3, -1));
                 return run_.add(copy);
               });
 }
@@ -248,7 +298,7 @@ Status NsysReader::read_syncs() {
               [this](const Statement& row) {
                 Sync sync;
                 if (!place(row, sync.start, sync.dur)) return Status();
-                const ProcessId process = process_of(row.integer(kProcess));
+                const ProcessId process = process_of_activity(row);
                 sync.device = device_of(process, row.integer(kDevice));
                 sync.kind = enum_of(row.integer(kFirstOwn), SyncKind::kContext);
                 // A wait for all streams names none: CUPTI's invalid id.
@@ -261,9 +311,14 @@ Status NsysReader::read_syncs() {
               });
 }
 
+// `nsys export --ts-normalize=true` writes wall clock times.
+std::int64_t NsysReader::since_session(std::int64_t time) const {
+  return time > kLatestNs && epoch_ns_ > 0 ? time - epoch_ns_ : time;
+}
+
 bool NsysReader::place(const Statement& row, SessionTime& start, Duration& dur) {
-  const std::int64_t from = row.integer_or(kStart, -1);
-  const std::int64_t to = row.integer_or(kEnd, -1);
+  const std::int64_t from = since_session(row.integer_or(kStart, -1));
+  const std::int64_t to = since_session(row.integer_or(kEnd, -1));
   if (from < 0 || to < from || to > kLatestNs) {
     run_.count_loss("bad_event");
     return false;
@@ -275,7 +330,7 @@ bool NsysReader::place(const Statement& row, SessionTime& start, Duration& dur) 
 
 bool NsysReader::activity(const Statement& row, Activity& activity) {
   if (!place(row, activity.start, activity.dur)) return false;
-  const ProcessId process = process_of(row.integer(kProcess));
+  const ProcessId process = process_of_activity(row);
   activity.stream = stream_of(device_of(process, row.integer(kDevice)), row.integer(kContext),
                               row.integer(kStream));
   activity.correlation = correlation(row, kCorrelation, process);
@@ -299,6 +354,13 @@ ProcessId NsysReader::process_of(std::int64_t global_id) {
     run_.process(process).pid = pid;
   }
   return process;
+}
+
+// An activity without a process belongs to the only one that there is.
+ProcessId NsysReader::process_of_activity(const Statement& row) {
+  const std::int64_t global_id = row.integer(kProcess);
+  const bool known = (global_id >> kPidShift & kIdMask) != 0;
+  return known || processes_.size() != 1 ? process_of(global_id) : processes_.begin()->second;
 }
 
 ThreadId NsysReader::thread_of(std::int64_t global_tid) {

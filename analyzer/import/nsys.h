@@ -50,16 +50,19 @@ class NsysReader {
   Status read_ranges();
   Status read_calls();
   Status read_kernels();
+  Status read_graphs();
   Status read_copies();
   Status read_memsets();
   Status read_syncs();
   Status take_range(const Statement& row);
 
   // The common part of the rows of activities; columns 0 to 6 are kActivityColumns.
+  [[nodiscard]] std::int64_t since_session(std::int64_t time) const;
   bool place(const Statement& row, SessionTime& start, Duration& dur);
   bool activity(const Statement& row, Activity& activity);
   std::int64_t correlation(const Statement& row, int at, ProcessId process);
   ProcessId process_of(std::int64_t global_id);
+  ProcessId process_of_activity(const Statement& row);
   ThreadId thread_of(std::int64_t global_tid);
   DeviceId device_of(ProcessId process, std::int64_t number);
   StreamId stream_of(DeviceId device, std::int64_t context, std::int64_t number);

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/import/import.h"
@@ -93,7 +94,8 @@ TEST_F(NsysImport, ReadsTheTablesThatThereAre) {
   ASSERT_OK(reader->for_each_copy([](const Copy& copy) {
     EXPECT_EQ(to_ns(copy.start), 0);
     EXPECT_EQ(copy.kind, CopyKind::kHostToDevice);
-    EXPECT_EQ(copy.target, MemoryKind::kPinned);
+    EXPECT_EQ(copy.source, MemoryKind::kPageable);
+    EXPECT_EQ(copy.target, MemoryKind::kDevice);
   }));
   ASSERT_OK(reader->for_each_sync([](const Sync& sync) {
     EXPECT_EQ(sync.kind, SyncKind::kContext);
@@ -163,6 +165,108 @@ TEST_F(NsysImport, WhatCannotBeIsNotKnown) {
     EXPECT_EQ(op.sequence, -1);
     return true;
   }));
+}
+
+// nsys and CUPTI number kinds of memory differently.
+TEST_F(NsysImport, TheKindsOfACopyAreThoseOfNsys) {
+  const auto copied = [this](int kind, int source, int target) {
+    const std::string sql =
+        std::string(testing::kNsysReport) +
+        "UPDATE CUPTI_ACTIVITY_KIND_MEMCPY SET copyKind = " + std::to_string(kind) +
+        ", srcKind = " + std::to_string(source) + ", dstKind = " + std::to_string(target) + ";";
+    EXPECT_TRUE(import(sql).status().ok());
+    std::string names;
+    const auto reader = testing::open_store(out_);
+    EXPECT_TRUE(reader
+                    ->for_each_copy([&](const Copy& copy) {
+                      names = std::string(copy_kind_name(copy.kind)) + " " +
+                              memory_kind_name(copy.source) + " " + memory_kind_name(copy.target);
+                    })
+                    .ok());
+    return names;
+  };
+  EXPECT_EQ(copied(1, 0, 2), "HtoD pageable device");
+  EXPECT_EQ(copied(2, 2, 1), "DtoH device pinned");
+  EXPECT_EQ(copied(10, 3, 5), "PtoP array device_static");
+  EXPECT_EQ(copied(11, 4, 6), "HtoD managed managed_static");
+  EXPECT_EQ(copied(13, 7, 8), "DtoD unknown unknown");
+  EXPECT_EQ(copied(14, -1, 2), "unknown unknown device");
+}
+
+TEST_F(NsysImport, TheLaunchOfACudaGraphIsDeviceWork) {
+  const std::string sql =
+      std::string(testing::kNsysReport) +
+      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER,"
+      " contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,"
+      " graphId INTEGER, graphExecId INTEGER);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (2400, 2800, 0, 1, 13, 7, $P, 109, 3);"
+      "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL;";
+  ASSERT_OK(import(sql).status());
+  const auto reader = testing::open_store(out_);
+  std::vector<std::string> kernels;
+  ASSERT_OK(reader->for_each_kernel([&](const Kernel& kernel) {
+    kernels.push_back(std::string(reader->text(kernel.name)) + " " +
+                      std::to_string(to_ns(kernel.dur)) + " " + std::to_string(kernel.graph));
+    EXPECT_NE(kernel.correlation, 0);
+  }));
+  EXPECT_THAT(kernels, ElementsAre("CUDA graph 109 400 109"));
+}
+
+TEST_F(NsysImport, WallClockTimesCountFromTheSessionsStart) {
+  std::string sql = testing::kNsysReport;
+  for (const char* table :
+       {"NVTX_EVENTS", "CUPTI_ACTIVITY_KIND_RUNTIME", "CUPTI_ACTIVITY_KIND_KERNEL",
+        "CUPTI_ACTIVITY_KIND_MEMCPY", "CUPTI_ACTIVITY_KIND_SYNCHRONIZATION"}) {
+    sql += std::string("UPDATE ") + table +
+           " SET start = start + 1700000000000000000, end = end + 1700000000000000000;";
+  }
+  const auto summary = import(sql, "step *");
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->counts.ops, 4);
+  EXPECT_EQ(summary->lost, 1);  // the copy that ended before it began
+  const auto reader = testing::open_store(out_);
+  EXPECT_EQ(reader->meta_int("wall_start_unix_ns", 0), 1700000000000000500);
+  ASSERT_OK(reader->for_each_copy([](const Copy& copy) { EXPECT_EQ(to_ns(copy.start), 0); }));
+}
+
+// Those that push and pop make are ops too.
+TEST_F(NsysImport, RangesThatStartAndEndCanBeSteps) {
+  const auto summary = import(testing::kNsysReport, "across*");
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->counts.ops, 4);
+  const auto phases = testing::open_store(out_)->phases();
+  ASSERT_OK(phases.status());
+  ASSERT_THAT(*phases, SizeIs(1));
+  EXPECT_EQ(phases->front().kind, PhaseKind::kStep);
+  EXPECT_EQ(to_ns(phases->front().dur), 500);
+}
+
+TEST_F(NsysImport, ALoaderWithoutWorkersWorksItself) {
+  for (const auto& [loader, busy_ns] :
+       {std::pair("_SingleProcessDataLoaderIter", 8000), std::pair("_MultiProcessing", 0)}) {
+    const std::string sql = std::string(testing::kNsysReport) +
+                            "UPDATE NVTX_EVENTS SET text = 'enumerate(DataLoader)#" + loader +
+                            ".__next__' WHERE text = 'step 1';";
+    ASSERT_OK(import(sql).status());
+    const auto phases = testing::open_store(out_)->phases();
+    ASSERT_OK(phases.status());
+    ASSERT_THAT(*phases, SizeIs(1));
+    EXPECT_EQ(phases->front().kind, PhaseKind::kInput);
+    EXPECT_EQ(to_ns(phases->front().cpu), busy_ns) << loader;
+  }
+}
+
+TEST_F(NsysImport, ActivitiesWithoutAProcessBelongToTheOnlyOne) {
+  ASSERT_OK(import(std::string(testing::kNsysReport) +
+                   "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = NULL;"
+                   "UPDATE CUPTI_ACTIVITY_KIND_SYNCHRONIZATION SET globalPid = 0;")
+                .status());
+  const auto reader = testing::open_store(out_);
+  EXPECT_THAT(reader->processes(), SizeIs(1));
+  std::int64_t launched = 0;
+  ASSERT_OK(reader->for_each_api_call([&](const ApiCall& call) { launched = call.correlation; }));
+  ASSERT_OK(reader->for_each_kernel(
+      [&](const Kernel& kernel) { EXPECT_EQ(kernel.correlation, launched); }));
 }
 
 TEST(NvtxNames, OfPytorchsOpsCarryNumbers) {
