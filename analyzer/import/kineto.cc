@@ -309,9 +309,10 @@ void KinetoReader::take_metadata(const TraceEvent& event) {
 void KinetoReader::take_memory(const TraceEvent& event) {
   const std::optional<Placed> at = place(event);
   const std::int64_t allocated = integer_or(event.total_allocated, -1);
+  if (!at || allocated < 0) return;
   const std::int64_t device = integer_or(event.device_id, 0);
-  if (!at || allocated < 0 || device < 0 || device >= kMaxDevices) return;
-  const bool on_host = integer_or(event.device_type, 0) == 0;
+  const bool on_host = integer_or(event.device_type, 0) == 0;  // then the device is -1, or 0
+  if (!on_host && (device < 0 || device >= kMaxDevices)) return;
   status_ =
       memory_.take({on_host, device, at->start, allocated, integer_or(event.total_reserved, -1)});
 }

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "analyzer/import/decimal.h"
+#include "analyzer/import/kineto_names.h"
 #include "store/python_range.h"
 
 namespace stepscope {
@@ -218,6 +219,9 @@ Status NsysReader::take_range(const Statement& row) {
     const Status status =
         run_.add(Phase{op.thread, range.kind, run_.intern(range.name), op.start, op.dur, cpu});
     if (!status.ok()) return status;
+  } else if (name.op && is_autograd_node(name.name, 0)) {
+    op.scope = OpScope::kBackwardFunction;
+    op.phase = PhaseKind::kBackward;
   }
   return run_.add(op);
 }

@@ -314,10 +314,11 @@ TEST_F(KinetoImport, MemoryOfTensorsBecomesCounters) {
   };
   memory(1, 0, 100);
   memory(2, 0, 700);  // the peak of this millisecond
-  memory(3, 0, 50);
-  memory(2000, 0, 60);
+  memory(3, 0, 50, -1);
+  memory(2000, 0, 60, -1);  // the host, as torch 2 numbers it
   memory(2001, 1, 4096);
   memory(2002, 1, 5000, 1);  // another device: a series of its own
+  memory(2003, 1, 5000, -1);
   ASSERT_OK(import({write("t.json", t.text())}).status());
   const auto reader = store();
   std::vector<std::string> samples;

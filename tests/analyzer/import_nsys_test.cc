@@ -256,6 +256,30 @@ TEST_F(NsysImport, ALoaderWithoutWorkersWorksItself) {
   }
 }
 
+TEST_F(NsysImport, RangesOfAutogradAreTheBackwardPass) {
+  ASSERT_OK(import(std::string(testing::kNsysReport) +
+                   "INSERT INTO NVTX_EVENTS VALUES"
+                   " (4000, 5000, 59, 'autograd::engine::evaluate_function: MmBackward0, seq = 5,"
+                   " op_id = 13', NULL, $T + 1),"
+                   " (4100, 4900, 59, 'MmBackward0, seq = 5, op_id = 14', NULL, $T + 1),"
+                   " (6000, 7000, 59, 'Optimizer.step#SGD.step', NULL, $T);")
+                .status());
+  const auto reader = testing::open_store(out_);
+  std::vector<std::string> nodes;
+  ASSERT_OK(reader->for_each_op([&](const Op& op) {
+    if (op.scope == OpScope::kBackwardFunction) nodes.emplace_back(reader->text(op.name));
+    return true;
+  }));
+  EXPECT_THAT(nodes, ElementsAre("autograd::engine::evaluate_function: MmBackward0"));
+  const auto phases = reader->phases();
+  ASSERT_OK(phases.status());
+  std::vector<std::string> kinds;
+  for (const Phase& phase : *phases) {
+    kinds.push_back(std::string(phase_name(phase.kind)) + " " + std::to_string(to_ns(phase.dur)));
+  }
+  EXPECT_THAT(kinds, ElementsAre("backward 1000", "optimizer 1000"));
+}
+
 TEST_F(NsysImport, ActivitiesWithoutAProcessBelongToTheOnlyOne) {
   ASSERT_OK(import(std::string(testing::kNsysReport) +
                    "UPDATE CUPTI_ACTIVITY_KIND_KERNEL SET globalPid = NULL;"
