@@ -115,7 +115,7 @@ std::string wait_query(const LoopReport& own, const Loops& loops) {
   }
   const std::string mine = "iif(thread_id = " + number(own.verdict.thread) + " AND ifnull(" +
                            "device_id, 0) = " + number(own.verdict.device) + ", ";
-  return "SELECT sum(max(0.0, mine - last)) / sum(dur) AS share FROM (SELECT number, "
+  return "SELECT 1.0 * sum(max(0, mine - last)) / sum(dur) AS share FROM (SELECT number, "
          "max(dur_ns - communication_ns), communication_ns AS last, sum(" +
          mine + "communication_ns, 0)) AS mine, sum(" + mine +
          "dur_ns, 0)) AS dur FROM step_breakdown WHERE population > 0 AND (thread_id, "

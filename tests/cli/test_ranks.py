@@ -59,10 +59,13 @@ def test_a_rank_that_waits_for_another_is_told_so(late):
     assert loop_of(document, 0)["verdict"]["kind"] == "input-bound"
 
 
-def test_the_evidence_of_the_waiting_is_in_the_store(late):
-    document = document_of(late)  # and writes it there
+@pytest.mark.parametrize("every", [3, 1], ids=["in some steps", "in each step"])
+def test_the_evidence_of_the_waiting_is_in_the_store(run_of, every):
+    run = run_of(late_input(0, every=every), late_input(1, every=every))
+    document = document_of(run)  # and writes it there
     evidence = loop_of(document, 1)["verdict"]["evidence"][0]
-    with sqlite3.connect(late.store) as store:
+    assert evidence["value"] > 0.1
+    with sqlite3.connect(run.store) as store:
         assert store.execute(evidence["query"]).fetchone()[0] == pytest.approx(evidence["value"])
         kinds = store.execute("SELECT kind FROM verdict ORDER BY kind").fetchall()
     assert kinds == [("input-bound",), ("straggler-bound",)]
