@@ -1,8 +1,12 @@
 """Which run, and which part of it, a store belongs to, by what the recorder found (docs/schema.md)."""
 
+import hashlib
 import re
 
 from .stores import Store
+
+LONGEST_NAME = 128
+DIGEST_DIGITS = 12
 
 
 def job_of(store: Store) -> str:
@@ -37,5 +41,10 @@ def local_ranks_of(store: Store) -> dict[int, int]:
 
 
 def safe_name(text: str) -> str:
-    """For a folder or a file: `=` and `/` have a meaning in a lake."""
-    return re.sub(r"[^A-Za-z0-9._-]", "_", text)[:128] or "_"
+    """For a folder or a file: `=` and `/` have a meaning in a lake. Two texts have different names: one that cannot
+    be kept as it is ends with a part of its hash."""
+    name = re.sub(r"[^A-Za-z0-9._-]", "_", text)
+    if name == text and 0 < len(name) <= LONGEST_NAME:
+        return name
+    digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:DIGEST_DIGITS]
+    return f"{name[: LONGEST_NAME - DIGEST_DIGITS - 1]}-{digest}"

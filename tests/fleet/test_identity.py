@@ -8,7 +8,7 @@ import pytest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
 
-from stepscope_fleet.identity import job_of, local_ranks_of, node_of, run_of
+from stepscope_fleet.identity import job_of, local_ranks_of, node_of, run_of, safe_name
 from stepscope_fleet.store_meta import numbers_in
 
 FACTS = {"host": "train-5", "program": "train.py", "wall_start_unix_ns": "17"}
@@ -74,3 +74,13 @@ def test_numbers():
 def test_numbers_that_cannot_be_true(meta):
     with pytest.raises(ValueError, match=f"its {next(iter(meta))} is .*, not an integer from 0 to"):
         numbers_in(FACTS | meta)
+
+
+def test_each_name_has_a_folder_of_its_own():
+    names = ["job7", "job/1", "job 1", "job_1", "a=b", "a_b", "é", "ü", "_", "", "训练一", "训练二"]
+    names += ["x" * 128, "x" * 129, "x" * 130]
+    folders = {safe_name(name) for name in names}
+    assert len(folders) == len(names)
+    assert all(0 < len(folder) <= 128 and folder.isascii() for folder in folders)
+    assert not any("/" in folder or "=" in folder for folder in folders)
+    assert safe_name("train.py-17_a") == "train.py-17_a"
