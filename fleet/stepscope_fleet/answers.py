@@ -22,6 +22,7 @@ NS_PER_HOUR = 3.6e12
 MOST_MISSING_RANKS = 1000  # that an answer lists
 CLOCKS_APART_NS = 10_000_000_000
 _LINE = ("file", "line", "function", "place", "share")
+_GOOD_PART = 0.25  # of a category's time, for a line of a worker to be named; as in analyzer/verdict/ranks.cc
 _OPS = ("store", "first_step", "last_step")
 _GROUPS = ("dp_rank", "pp_rank", "tp_rank", "gpu_uuid")
 
@@ -112,10 +113,8 @@ class _RunAnswers:
         self.main_lines: dict[str, dict] = {}
         for row in engine.ask("slow_line"):
             line = {key: row[key] for key in _LINE}
-            self._lines.setdefault((row["rank"], row["category"]), line)
-            most = self.main_lines.setdefault(row["category"], line)
-            if line["share"] > most["share"]:
-                self.main_lines[row["category"]] = line
+            _keep_main(self._lines, (row["rank"], row["category"]), line)
+            _keep_main(self.main_lines, row["category"], line)
         self._profile = Profile.of(engine.ask("run_profile"))
         self._verdicts = _verdicts(engine.ask("rank_verdict"))
         self.heat = heat_map(self._series, self._step_ns()) if self._ranks else None
@@ -236,6 +235,16 @@ def _verdicts(rows: Iterable[dict]) -> list[dict]:
         for kind, each in shares.items()
     ]
     return sorted(found, key=lambda one: (-one["ranks"], -one["share"], one["kind"]))
+
+
+def _keep_main(lines: dict, key: object, line: dict) -> None:
+    """Lines of workers that make the batches come before the line of the loop that waits for them."""
+
+    def importance(one: dict) -> tuple[bool, float]:
+        return one["place"] == "worker" and one["share"] >= _GOOD_PART, one["share"]
+
+    if key not in lines or importance(line) > importance(lines[key]):
+        lines[key] = line
 
 
 def _clocks_apart(rows: Iterable[dict]) -> int | None:

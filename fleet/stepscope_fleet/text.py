@@ -36,9 +36,10 @@ def _rank_lines(rank: dict) -> list[str]:
     lines = [f"  {slow_rank_line(rank)}; {waited}"]
     if rank["line"]:
         at = rank["line"]
+        worker = ", in a worker" if at["place"] == "worker" else ""
         lines.append(
             f"    {plain(at['file'])}:{at['line']} {plain(at['function'])}"
-            f"  {at['share']:.0%} of its {rank['category']} time"
+            f"  {at['share']:.0%} of its {rank['category']} time{worker}"
         )
     if rank["arrives_late_ns"] is not None:
         lines.append(

@@ -25,6 +25,7 @@ def make_store(
     state="complete",
     name=None,
     line_function="load",
+    worker_line=None,
     longer=0,
     meta=None,
     first=1,
@@ -35,7 +36,7 @@ def make_store(
 ):
     """`ranks`: of each its process; `slow`: {rank: (category, ns more a step)}, from a step on. `longer`: ns that every
     rank takes more in each step, for input. The steps have the numbers from `first` on. `collectives`: ns by which the clock is ahead at a step of the
-    given number; each step has one collective. None: no step has one."""
+    given number; each step has one collective. None: no step has one. `worker_line`: a function of workers and its share of the input."""
     database = sqlite3.connect(path)
     database.executescript(SCHEMA)
     database.execute("CREATE INDEX step_time_by_step ON step_time(step_id)")  # as `analyze` does
@@ -64,6 +65,13 @@ def make_store(
             " 0.8, 1.0, 1)",
             (thread, line_function),
         )
+        if worker_line:
+            function, share = worker_line
+            database.execute(
+                "INSERT INTO line_share VALUES (NULL, ?, 'worker', 'input', 'set.py', 7, ?, '', '', 9, ?,"
+                " 0.0, 1.0, 1)",
+                (thread, function, share),
+            )
         database.execute(
             "INSERT INTO verdict VALUES (NULL, ?, ?, NULL, 0.1, 0, 1, 'high', 'x', 9, NULL)",
             (thread, verdict),

@@ -41,6 +41,19 @@ def test_a_slow_loader_is_found_and_its_victims_are_not(verb, lake, tmp_path, an
     assert "rank 5 on node-2: input +30.0" in text and "data.py:41 load" in text
 
 
+@pytest.mark.parametrize(
+    ("share", "named"),
+    [(0.6, "set.py:7 get  60% of its input time, in a worker"), (0.2, "data.py:41")],
+)
+def test_the_line_of_a_worker_comes_before_the_loop_that_waits(
+    verb, lake, tmp_path, answers, share, named
+):
+    add_run(verb, lake, tmp_path, slow={5: ("input", 30 * MS)}, worker_line=("get", share))
+    assert named in verb("fleet", lake).stdout
+    (run,) = answers()["runs"]
+    assert run["slow_ranks"][0]["line"]["place"] == ("worker" if share == 0.6 else "loop")
+
+
 def test_the_step_since_when(verb, lake, tmp_path, answers):
     add_run(verb, lake, tmp_path, steps=200, slow={0: ("host", 30 * MS)}, slow_from=80)
     (slow,) = answers()["runs"][0]["slow_ranks"]
