@@ -63,8 +63,9 @@ void OtlpPush::stop() {
 
 std::string OtlpPush::problem() const {
   if (last_failure_.ok()) return "";
-  return "metrics could not be sent to " + settings_.url + ": " + last_failure_.message() + " (" +
-         std::to_string(failures_) + " of " + std::to_string(pushes_) + " pushes failed)";
+  return "metrics could not be sent to " + without_secrets(settings_.url) + ": " +
+         last_failure_.message() + " (" + std::to_string(failures_) + " of " +
+         std::to_string(pushes_) + " pushes failed)";
 }
 
 void OtlpPush::run() {

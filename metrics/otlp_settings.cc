@@ -108,7 +108,7 @@ Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable) {
         "port, usually http://HOST:4318/v1/metrics");
   }
   if (!settings.url.starts_with("http://") && !settings.url.starts_with("https://")) {
-    return Status::error(ErrorKind::kUsage, "the OTLP endpoint " + settings.url +
+    return Status::error(ErrorKind::kUsage, "the OTLP endpoint " + without_secrets(settings.url) +
                                                 " does not begin with http:// or https://");
   }
   settings.headers = header_lines(read_pairs(specific("HEADERS")));
@@ -117,6 +117,16 @@ Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable) {
   settings.interval = milliseconds_in(variable("OTEL_METRIC_EXPORT_INTERVAL"), settings.interval);
   settings.timeout = milliseconds_in(specific("TIMEOUT"), settings.timeout);
   return std::optional<OtlpSettings>(std::move(settings));
+}
+
+std::string without_secrets(std::string_view url) {
+  url = url.substr(0, url.find_first_of("?#"));
+  const std::size_t scheme = url.find("://");
+  const std::size_t begin = scheme == std::string_view::npos ? 0 : scheme + 3;
+  const std::string_view authority = url.substr(begin, url.find('/', begin) - begin);
+  const std::size_t at = authority.rfind('@');
+  const std::size_t user = at == std::string_view::npos ? 0 : at + 1;
+  return std::string(url.substr(0, begin)) + std::string(url.substr(begin + user));
 }
 
 }  // namespace stepscope

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "metrics/metric_family.h"
@@ -27,5 +28,9 @@ struct OtlpSettings {
 // OTEL_METRICS_EXPORTER). Errors: kUsage, the variables request something impossible (gRPC, no
 // URL).
 Result<std::optional<OtlpSettings>> otlp_settings(const Variables& variable);
+
+// An address for messages: without its user and password, and without its query, which may hold a
+// key.
+std::string without_secrets(std::string_view url);
 
 }  // namespace stepscope

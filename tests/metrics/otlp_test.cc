@@ -85,6 +85,19 @@ TEST(OtlpSettingsTest, WhatIsNotPossibleIsSaid) {
   EXPECT_FALSE(settings({{"OTEL_EXPORTER_OTLP_ENDPOINT", "c:4318"}}).ok());
 }
 
+TEST(OtlpSettingsTest, MessagesHaveNoPassword) {
+  EXPECT_EQ(without_secrets("http://user:s3@cret@c:4318/v1/metrics"), "http://c:4318/v1/metrics");
+  EXPECT_EQ(without_secrets("https://c/v1?key=s3cret"), "https://c/v1");
+  EXPECT_EQ(without_secrets("https://s3cret@c#s3cret"), "https://c");
+  EXPECT_EQ(without_secrets("http://c/a@b"), "http://c/a@b");
+  EXPECT_EQ(without_secrets("user:s3cret@c:4318"), "c:4318");
+  EXPECT_EQ(without_secrets(""), "");
+  const auto bad = settings({{"OTEL_EXPORTER_OTLP_ENDPOINT", "user:s3cret@c:4318"}});
+  ASSERT_FALSE(bad.ok());
+  EXPECT_EQ(bad.status().message(),
+            "the OTLP endpoint c:4318/v1/metrics does not begin with http:// or https://");
+}
+
 TEST(OtlpJson, IsARequestOfMetrics) {
   const Metrics metrics = {
       {"stepscope_step_time_seconds",

@@ -72,7 +72,8 @@ def test_a_bad_collector_is_one_line_at_the_end(stepscope, tmp_path, kind):
             "unresolvable": "http://no-such-name.invalid:4318",
         }[kind]
         program = ["sh", "-c", "sleep 1; exit 7"]
-        done = wrap(stepscope, tmp_path, program, OTEL_EXPORTER_OTLP_ENDPOINT=url)
+        with_password = url.replace("http://", "http://user:s3cret@")
+        done = wrap(stepscope, tmp_path, program, OTEL_EXPORTER_OTLP_ENDPOINT=with_password)
     assert done.returncode == 7
     assert_one_line_of(done, url)
 
