@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <vector>
 
 namespace stepscope {
 namespace {
@@ -25,6 +27,22 @@ Shares shares_of(const std::vector<Step>& steps, const std::vector<std::size_t>&
   }
   for (double& share : shares) share /= total;
   return shares;
+}
+
+void keep_longest_scopes(CallMeans& means) {
+  if (means.scopes.size() <= kMaxCallScopes) return;
+  std::vector<double> times;
+  for (const auto& [label, ns] : means.scopes) times.push_back(ns);
+  const auto longest_dropped = times.begin() + kMaxCallScopes;
+  std::nth_element(times.begin(), longest_dropped, times.end(), std::greater<>());
+  for (auto scope = means.scopes.begin(); scope != means.scopes.end();) {
+    if (scope->second > *longest_dropped) {
+      ++scope;
+    } else {
+      means.other += scope->second;
+      scope = means.scopes.erase(scope);
+    }
+  }
 }
 
 }  // namespace
@@ -82,6 +100,7 @@ CallMeans call_means(const LoopReport& report) {
       mean += static_cast<double>(to_ns(time.exposed)) / count;
     }
   }
+  keep_longest_scopes(means);
   return means;
 }
 

@@ -23,10 +23,12 @@ PhaseMeans phase_means(const std::vector<Step>& steps, const std::vector<std::si
 // mean call.
 struct CallMeans {
   double input = 0;
-  double model = 0;                      // ops, and the code between them
-  std::map<std::string, double> scopes;  // labelled by the program: a tokenizer
-  double other = 0;
+  double model = 0;  // ops, and the code between them
+  // Labelled by the program: a tokenizer. Those with the most time, at most kMaxCallScopes.
+  std::map<std::string, double> scopes;
+  double other = 0;  // all other scopes too
 };
+inline constexpr std::size_t kMaxCallScopes = 20;  // a program may name each scope differently
 CallMeans call_means(const LoopReport& report);
 
 // The scopes of the loop's thread, `phases` as for input_use(). A scope inside another with the
