@@ -19,6 +19,7 @@
 #include "viewer-export/chrome_trace.h"
 #include "viewer-export/export_file.h"
 #include "viewer-export/folded.h"
+#include "viewer-export/lanes.h"
 #include "viewer-export/speedscope.h"
 
 namespace stepscope::cli {
@@ -54,7 +55,8 @@ void warn(const std::string& what) { print_line(stderr, "stepscope export: warni
 void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& summary) {
   if (summary.skipped > 0) {
     warn(std::to_string(summary.skipped) + " events of " + arguments.store +
-         " have an unknown thread or a negative time; they are not in the trace");
+         " are not in the trace: more than " + std::to_string(kMaxLanes) +
+         " overlap, their thread is unknown, or their time is negative");
   }
   const std::string output = arguments.file.output.string();
   if (output != "-") print(stdout, export_summary(output, bytes_of(arguments.file), summary));
