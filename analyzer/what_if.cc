@@ -305,7 +305,9 @@ class Asker {
     predicted.step_ns = least;
     predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
     for (double& ns : predicted.exposed) ns *= factor;
-    notes_.push_back({.cores = context_.cores(), .least_ns = least});
+    notes_.push_back({.cores = context_.cores(),
+                      .cores_left = context_.cores_left_by_others(),
+                      .least_ns = least});
   }
 
   const RecordedRun& recording_;

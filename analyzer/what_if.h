@@ -28,6 +28,7 @@ struct WhatIfNote {
   std::string place = {};  // of the line: "data.py:41"
   // The cores share the work of training and input, so a step takes at least that.
   std::int64_t cores = 0;
+  double cores_left = 0;  // by other programs
   double least_ns = 0;
 };
 

@@ -1,5 +1,6 @@
 #include "present/what_if_answer.h"
 
+#include <cmath>
 #include <utility>
 
 #include "analyzer/printable.h"
@@ -29,9 +30,12 @@ Result<WhatIfAnswer> what_if(const TraceReader& reader, const WhatIfQuestion& qu
 
 std::string what_if_note_text(const WhatIfNote& note) {
   if (!note.line) {
-    return std::to_string(note.cores) +
-           " cores share the work of training and input, so a step takes at least " +
-           time_text(note.least_ns) + ".";
+    const double left = std::round(note.cores_left * 10) / 10;
+    const std::string cores = cores_text(static_cast<double>(note.cores));
+    const bool alone = left >= static_cast<double>(note.cores);
+    return "Training and input share " +
+           (alone ? cores : mean_text(left) + " of " + cores + " (other programs use the rest)") +
+           ", so a step takes at least " + time_text(note.least_ns) + ".";
   }
   const LineShare& line = *note.line;
   return printable(line.function) + " at " + printable(note.place) + " takes " +

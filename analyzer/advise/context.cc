@@ -83,9 +83,11 @@ double least_step_ns(const AdviceContext& context) {
   const double cores = context.cores_left_by_others();
   if (cores <= 0) return 0;
   const double input = context.share(Category::kInput) * context.step_ns();
-  const double one_core = context.step_ns() - input * (1 - context.busy_share());
+  const double busy = context.step_ns() - input * (1 - context.busy_share());
+  const double ran = busy - context.report.starvation.share * context.step_ns();
   const double sampled = context.report.use.cpu_ns;
-  return (sampled > 0 ? sampled : one_core) / cores;
+  // The measured step shows that it need not take longer.
+  return std::min((sampled > 0 ? sampled : ran) / cores, context.step_ns());
 }
 
 std::string waits_query(const AdviceContext& context) {

@@ -70,8 +70,8 @@ inline constexpr double kMinPadding = 0.05;  // of the computed elements; below 
 // The ops on pairs of elements (attention scores): their time grows with the square of the length.
 PathFlags ops_on_pairs(const AdviceContext& context);
 
-// The lower bound of a step: its work, shared by the cores that other programs leave. 0 if their
-// number is unknown.
+// The lower bound of a step: its work, shared by the cores that other programs leave, or the
+// measured step if that is shorter. 0 if the number of cores is unknown.
 double least_step_ns(const AdviceContext& context);
 
 // SQL that shows the waits for input, or the time of a category, step by step.
