@@ -69,12 +69,14 @@ def test_a_torch_that_cannot_be_imported_fails_as_it_would(python, fake_library)
     python.with_fake_torch("2")
     python.environment["FAKE_TORCH_FAILS"] = "1"
     code = """
-        import os
+        import os, sys, traceback
         for attempt in range(2):
             try:
                 import torch
             except ImportError as error:
                 print(type(error), error, error.name)
+                if sys.version_info >= (3, 11):  # before, `raise` restores the traceback
+                    traceback.print_exc(file=sys.stdout)
         del os.environ["FAKE_TORCH_FAILS"]
         import torch
         print(torch.optim)

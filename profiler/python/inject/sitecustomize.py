@@ -50,7 +50,11 @@ class _ImportWatch(object):
 
         def exec_and_tell(module):
             del loader.exec_module
-            exec_module(module)
+            try:
+                exec_module(module)
+            except BaseException:
+                _hide_frame()
+                raise
             try:
                 if self in sys.meta_path:
                     sys.meta_path.remove(self)
@@ -59,6 +63,13 @@ class _ImportWatch(object):
                 pass
 
         loader.exec_module = exec_and_tell
+
+
+def _hide_frame():
+    """As in stepscope/_frames.py: removes the caller's frame from the traceback of its exception."""
+    _, error, traceback = sys.exc_info()
+    if error is not None and traceback is not None:
+        BaseException.with_traceback(error, traceback.tb_next)
 
 
 def _torch_imported():
