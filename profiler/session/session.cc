@@ -315,7 +315,10 @@ void Session::mark_exit(int code) noexcept {
 // A child of a recorded process joins with its first event: without one, nothing of it is missing.
 void Session::report_if_unrecorded() const noexcept try {
   if (!is_wrapped() || wrapper_ != Wrapper::kUnknown || inherited_region_ != nullptr) return;
-  if (!active() && !loaded_library_path("libtorch_cpu").empty()) report_unrecorded();
+  if (active() || loaded_library_path("libtorch_cpu").empty()) return;
+  // A Python that only imports torch, as torch.compile starts some to try out an instruction set.
+  if (python_is_loaded() && !uncounted_tensors()) return;
+  report_unrecorded();
 } catch (...) {  // no memory for the list of libraries
 }
 

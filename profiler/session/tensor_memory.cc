@@ -13,6 +13,7 @@ namespace {
 
 std::atomic<DeviceMemory*> devices{nullptr};
 std::atomic<int> devices_seen{0};  // the highest device number that ever reported, plus 1
+std::atomic<bool> any_uncounted{false};
 
 DeviceMemory* memory_of(int device) {
   DeviceMemory* const all = devices.load(std::memory_order_relaxed);
@@ -24,6 +25,13 @@ DeviceMemory* memory_of(int device) {
 void add(DeviceMemory& memory, const HeldBlock& block, std::int64_t sign) {
   memory.held_bytes[static_cast<std::size_t>(block.owner)].fetch_add(
       sign * static_cast<std::int64_t>(block.bytes), std::memory_order_relaxed);
+}
+
+// Read first: threads that allocate must not share a line that all of them write.
+void note_uncounted() {
+  if (!any_uncounted.load(std::memory_order_relaxed)) {
+    any_uncounted.store(true, std::memory_order_relaxed);
+  }
 }
 
 }  // namespace
@@ -46,7 +54,8 @@ void stop_counting_tensor_memory() {
 
 void note_tensor_memory(const void* pointer, std::size_t bytes) {
   PointerTable* table = held_blocks.load(std::memory_order_relaxed);
-  if (table == nullptr || pointer == nullptr || bytes == 0) return;
+  if (table == nullptr) return note_uncounted();
+  if (pointer == nullptr || bytes == 0) return;
   ThreadRecorder* const recorder = current_thread();
   if (recorder == nullptr) return;
   recorder->count_allocation(bytes);
@@ -65,6 +74,8 @@ void note_tensor_memory_freed(const void* pointer) {
   if (block.bytes == 0) return;
   if (ThreadRecorder* recorder = current_thread()) recorder->count_freed(block);
 }
+
+bool uncounted_tensors() { return any_uncounted.load(std::memory_order_relaxed); }
 
 std::int64_t held_tensor_memory(ThreadRecorder& thread) {
   if (held_blocks.load(std::memory_order_relaxed) == nullptr) return kHeldUnknown;
@@ -90,7 +101,8 @@ void note_device_memory(int device, std::int64_t allocated, std::int64_t reserve
 void note_device_block(int device, const void* pointer, std::int64_t bytes) {
   PointerTable* table = held_blocks.load(std::memory_order_relaxed);
   DeviceMemory* const memory = memory_of(device);
-  if (table == nullptr || memory == nullptr || pointer == nullptr) return;
+  if (table == nullptr) return note_uncounted();
+  if (memory == nullptr || pointer == nullptr) return;
   if (bytes <= 0) return add(*memory, table->erase(pointer), -1);
   if (bytes < static_cast<std::int64_t>(PointerTable::kMin)) return;
   ThreadRecorder* const recorder = current_thread();

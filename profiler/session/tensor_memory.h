@@ -50,6 +50,9 @@ STEPSCOPE_HOT_INLINE bool note_freed_unheld(const void* pointer) {
   return table == nullptr || !table->may_hold(pointer);
 }
 
+// Whether a tensor was allocated when none were counted.
+STEPSCOPE_INTERNAL bool uncounted_tensors();
+
 // The CPU tensor memory that `thread` holds, in blocks of at least PointerTable::kMin, plus all
 // that the process holds on devices; kHeldUnknown: not counted.
 STEPSCOPE_INTERNAL std::int64_t held_tensor_memory(ThreadRecorder& thread);

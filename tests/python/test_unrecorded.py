@@ -42,6 +42,15 @@ def test_inference_of_an_isolated_python(stepscope, store, option):
     assert lost(store) == [("process", 1)]
 
 
+def test_an_isolated_python_that_only_imports_torch_loses_nothing(stepscope, store):
+    """torch.compile starts such processes to see which instruction sets the machine has."""
+    train = f"import subprocess, sys\nsubprocess.run([sys.executable, '-I', '-c', 'import torch'])\n{INFERENCE}"
+    done = record(stepscope, store, sys.executable, "-c", train)
+    assert done.returncode == 0
+    assert "is not recorded" not in done.stderr
+    assert lost(store) == []
+
+
 @pytest.mark.usefixtures("python_ops")  # without hooks, a line says so
 def test_a_process_that_is_recorded_is_not_counted(stepscope, store):
     done = record(stepscope, store, sys.executable, "-c", INFERENCE)
