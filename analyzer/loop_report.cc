@@ -89,6 +89,18 @@ class StepChoice {
     }
     return inner.size() >= kEnoughPlainSteps ? inner : all;
   }
+  // Adds the requested steady steps that are far longer than each of `chosen`. Recording ops does
+  // not make a step that long, and what does would otherwise be seen or not by chance.
+  void add_far_longer(std::vector<std::size_t>& chosen) const {
+    Duration longest{0};
+    for (const std::size_t i : chosen) longest = std::max(longest, steps_[i].dur);
+    const std::set<std::size_t> known(chosen.begin(), chosen.end());
+    for (const std::size_t i : asked_) {
+      const bool far_longer = steps_[i].steady && steps_[i].dur > kFarLonger * longest;
+      if (far_longer && !known.contains(i)) chosen.push_back(i);
+    }
+    std::sort(chosen.begin(), chosen.end());
+  }
 
  private:
   [[nodiscard]] bool is_plain(std::size_t i) const { return attributed_.steps[i].is_plain(); }
@@ -138,9 +150,10 @@ void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bo
                                         times_of(report.steps, all));
   cost.removed = !negligible;
   // Inferred waits are known step by step in steps with ops, and only on average in others.
-  if (negligible && infers_input) return;
+  const bool only_with_ops = negligible && infers_input;
   if (negligible) plain = std::move(all);
-  if (!plain.empty()) report.analysed = std::move(plain);
+  if (!only_with_ops && !plain.empty()) report.analysed = std::move(plain);
+  if (!report.analysed.empty()) choice.add_far_longer(report.analysed);
 }
 
 // `merged`: how many names kFurtherNames stands for.

@@ -62,6 +62,10 @@ struct AttributedStep {
   [[nodiscard]] bool is_plain() const { return !ops_recorded && !ops_in_part; }  // no ops at all
 };
 
+// A step that is this many times as long as each step without ops is so for another reason than
+// recording ops.
+inline constexpr int kFarLonger = 2;
+
 struct AttributedLoop {
   std::vector<AttributedStep> steps;        // one for each of Loop::steps
   std::vector<DeviceId> devices;            // that worked for the loop

@@ -37,8 +37,20 @@ LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& phases,
     split_ = std::make_shared<PhaseSplit>(smallest > Duration{0} ? smallest : kUnknown);
     marked_ = lay_out_spans(marks, loop);
     for (const auto& spans : marked_) marked_times_.push_back(marked_times(spans));
+    longest_split_ = kFarLonger * longest_plain_step();
   }
   if (config_.devices) result_.devices = config_.devices->devices();
+}
+
+Duration LoopSweeper::longest_plain_step() const {
+  Duration longest{0};
+  for (std::size_t i = 0; i < result_.steps.size(); ++i) {
+    const AttributedStep& step = result_.steps[i];
+    const bool plain = config_.role(i) == StepRole::kSteady &&
+                       config_.ops_recorded(step.range, false) == OpsRecorded::kNone;
+    if (plain) longest = std::max(longest, step.range.length() - step.paused);
+  }
+  return longest;
 }
 
 // The first step that ends after `time`; the number of steps if there is none.
@@ -143,7 +155,11 @@ void LoopSweeper::sweep_frame(std::size_t step, TimeRange frame) {
   const bool recorded = coverage == OpsRecorded::kAll;
   result_.steps[step].ops_recorded = recorded;
   result_.steps[step].ops_in_part = coverage == OpsRecorded::kPart;
-  const bool splits = split_ != nullptr && recorded && config_.role(step) == StepRole::kSteady;
+  // How one stall divides says nothing about other steps.
+  const Duration length = result_.steps[step].range.length() - result_.steps[step].paused;
+  const bool stalls = longest_split_ > Duration{0} && length > longest_split_;
+  const bool splits =
+      split_ != nullptr && recorded && !stalls && config_.role(step) == StepRole::kSteady;
   if (step != begun_step_) {
     begun_step_ = step;
     marked_index_ = 0;

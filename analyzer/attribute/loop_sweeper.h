@@ -64,6 +64,8 @@ class LoopSweeper {
     OpsByThread launching;  // all ops of the threads that it watches
   };
 
+  // The longest steady step without ops; 0: there is none, or the recording does not say.
+  [[nodiscard]] Duration longest_plain_step() const;
   [[nodiscard]] std::size_t step_at(SessionTime time);
   void buffer(std::size_t step, const Op& op, OpClass kind);
   void sweep_to(SessionTime end);
@@ -89,6 +91,7 @@ class LoopSweeper {
   std::vector<std::vector<Span>> marked_;  // like spans_, from marks alone; empty without a split
   std::vector<MarkedTimes> marked_times_;  // of each step; empty without a split
   std::shared_ptr<PhaseSplit> split_;      // null: none
+  Duration longest_split_{0};              // the longest step whose parts the split takes; 0: any
   std::size_t marked_index_ = 0;           // where marked_at() looks first
   std::optional<std::size_t> begun_step_;  // the last step of which a frame was swept
   std::vector<Buffer> buffers_;

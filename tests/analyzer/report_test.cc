@@ -6,6 +6,7 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
+#include "analyzer/verdict/summary.h"
 #include "present/population_words.h"
 #include "present/stored_analysis.h"
 #include "present/verdict_words.h"
@@ -213,9 +214,9 @@ TEST(Report, AStepWithAPartOfItsOpsIsLeftOut) {
   EXPECT_EQ(loop.steps[loop.analysed.back()].number, 10);
 }
 
-// Recording makes the forward pass of 20 ops take 60 us instead of 40, and the backward pass of one
-// op takes 50 us: that is the order of the program itself.
-TEST(Report, OpsAreInTheOrderOfTheirTimeWithoutTheCostOfRecording) {
+// 120 steps, ten with ops after each ten without. Recording makes the forward pass of 20 ops take
+// 60 us instead of 40. `stalled` sleeps for 5 s at its end.
+RecordingBuilder blocks_of_ops(int stalled = -1) {
   RecordingBuilder builder;
   builder.facts.windowed = true;
   const ThreadId main = builder.thread("main");
@@ -232,10 +233,15 @@ TEST(Report, OpsAreInTheOrderOfTheirTimeWithoutTheCostOfRecording) {
       builder.op(main, "MulBackward0", backward_at, backward_at + 50'000,
                  OpScope::kBackwardFunction);
     }
-    at = backward_at + 50'000;
+    at = backward_at + 50'000 + (i == stalled ? 5'000'000'000 : 0);
     if (with_ops && i % 10 == 9) builder.phase(main, PhaseKind::kOpsEnd, at, at);
   }
-  const auto report = analyze(builder.recording());
+  return builder;
+}
+
+// The backward pass of one op takes 50 us: that is the order of the program itself.
+TEST(Report, OpsAreInTheOrderOfTheirTimeWithoutTheCostOfRecording) {
+  const auto report = analyze(blocks_of_ops().recording());
   ASSERT_TRUE(report.ok());
   const LoopReport& loop = report->loops[0];
   ASSERT_TRUE(loop.recording.removed);
@@ -243,6 +249,28 @@ TEST(Report, OpsAreInTheOrderOfTheirTimeWithoutTheCostOfRecording) {
   EXPECT_EQ(loop.ops[0].name, "MulBackward0");
   EXPECT_EQ(loop.ops[1].name, "aten::mul");
   EXPECT_GT(loop.ops[0].self_ns, loop.ops[1].self_ns);
+}
+
+// Whether its ops were recorded, or those of the step beside it, is chance.
+TEST(Report, AStallCountsInWhicheverStepItFalls) {
+  const auto usual = analyze(blocks_of_ops().recording());
+  ASSERT_TRUE(usual.ok());
+  for (const int stalled : {44, 49, 50, 55, 59, 60}) {
+    const auto report = analyze(blocks_of_ops(stalled).recording());
+    ASSERT_TRUE(report.ok());
+    const LoopReport& loop = report->loops[0];
+    EXPECT_NEAR(static_cast<double>(loop.wall.max), 5e9, 1e6) << stalled;
+    EXPECT_NEAR(loop.shares[static_cast<std::size_t>(Category::kHost)], 1, 0.01) << stalled;
+    // The other steps are divided as if there were no stall.
+    const auto part_of = [](const LoopReport& of, Category category) {
+      Duration sum{0};
+      for (const StepTime& time : of.steps[85].times)
+        sum += time.category == category ? time.exposed : Duration{0};
+      return static_cast<double>(to_ns(sum));
+    };
+    for (const Category category : {Category::kHost, Category::kCompute})
+      EXPECT_NEAR(part_of(loop, category), part_of(usual->loops[0], category), 100) << stalled;
+  }
 }
 
 // A block of steps with ops may concern one rank only.
@@ -344,6 +372,35 @@ TEST(StepSpan, Parses) {
   for (const char* wrong : {"", "-", "0-3", "5-4", "a-b", "1-2-3", " 1-2", "1-"}) {
     EXPECT_FALSE(parse_step_window(wrong).has_value()) << wrong;
   }
+}
+
+// A program may name each scope differently. Those that are not listed still count.
+TEST(Report, ACallListsTheScopesWithTheMostTime) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  constexpr int kScopes = 500;
+  std::int64_t at = 0;
+  for (int call = 0; call < 10; ++call) {
+    builder.phase(main, PhaseKind::kInput, at, at + 1000, 0, "requests");
+    at += 1000;
+    builder.op(main, "aten::linear", at, at + 5000);
+    at += 5000;
+    for (int i = 0; i < kScopes; ++i) {
+      builder.phase(main, PhaseKind::kScope, at, at + 100 + i, 0, "request " + std::to_string(i));
+      at += 100 + i;
+    }
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops.at(0);
+  ASSERT_FALSE(loop.trains);
+  const CallMeans means = call_means(loop);
+  EXPECT_EQ(means.scopes.size(), kMaxCallScopes);
+  EXPECT_TRUE(means.scopes.contains("request 499"));
+  EXPECT_TRUE(means.scopes.contains("request 480"));
+  double sum = means.input + means.model + means.other;
+  for (const auto& [label, ns] : means.scopes) sum += ns;
+  EXPECT_NEAR(sum, static_cast<double>(loop.wall.mean), 2);
 }
 
 }  // namespace
