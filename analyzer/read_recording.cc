@@ -1,5 +1,9 @@
 // The two functions that read a store; the rest of the analyzer sees plain values.
 #include <algorithm>
+#include <charconv>
+#include <cstdint>
+#include <string>
+#include <system_error>
 #include <utility>
 
 #include "analyzer/analyze.h"
@@ -18,6 +22,19 @@ SourceFacts read_source(const TraceReader& reader) {
   return source;
 }
 
+// Lines of RANK:HOST; anything else is ignored.
+void read_rank_hosts(const TraceReader& reader, RunFacts& facts) {
+  for (const std::string& line : split_lines(reader.meta("rank_hosts").value_or(""))) {
+    std::int64_t rank = -1;
+    const char* const end = line.data() + line.size();
+    const auto [stop, error] = std::from_chars(line.data(), end, rank);
+    if (error != std::errc() || rank < 0 || stop == end || *stop != ':' || stop + 1 == end)
+      continue;
+    const std::string& host = facts.rank_hosts[rank] = std::string(stop + 1, end);
+    if (std::ranges::find(facts.hosts, host) == facts.hosts.end()) facts.hosts.push_back(host);
+  }
+}
+
 RunFacts read_facts(const TraceReader& reader) {
   RunFacts facts;
   facts.command = reader.meta("command").value_or("");
@@ -30,6 +47,7 @@ RunFacts read_facts(const TraceReader& reader) {
   facts.numpy_version = reader.meta("numpy_version").value_or("");
   facts.torch_version = reader.meta("torch_version").value_or("");
   if (const auto host = reader.meta("host"); host && !host->empty()) facts.hosts.push_back(*host);
+  read_rank_hosts(reader, facts);
   facts.duration_ns = reader.meta_int("end_ns", 0);
   facts.cpu_count = reader.meta_int("cpu_count", 0);
   facts.leaf_op_overhead =

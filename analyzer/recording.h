@@ -58,7 +58,8 @@ struct RunFacts {
   std::string python_version;
   std::string numpy_version;
   std::string torch_version;
-  std::vector<std::string> hosts;
+  std::vector<std::string> hosts;                  // each one once
+  std::map<std::int64_t, std::string> rank_hosts;  // if there are several
   std::int64_t duration_ns = 0;         // of the recording; until it ends, up to the last phase
   std::int64_t cpu_count = 0;           // 0: unknown
   Duration leaf_op_overhead{0};         // framework overhead of a one-element op; 0: not calibrated

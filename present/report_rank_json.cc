@@ -36,10 +36,13 @@ Json row_json(const RankRow& row, const AnalysisReport& report) {
   const auto process = std::ranges::find_if(
       report.processes, [&](const ProcessReport& p) { return p.pid == row.pid; });
   const bool one_host = report.run.hosts.size() == 1;
+  const auto own_host = report.run.rank_hosts.find(row.rank);
   return {{"rank", row.rank},
           {"process", row.pid},
           {"name", process == report.processes.end() ? Json(nullptr) : Json(process->name)},
-          {"host", one_host ? Json(report.run.hosts.front()) : Json(nullptr)},
+          {"host", own_host != report.run.rank_hosts.end() ? Json(own_host->second)
+                   : one_host                              ? Json(report.run.hosts.front())
+                                                           : Json(nullptr)},
           {"step_ns", std::llround(row.step_ns)},
           {"work_ns", std::llround(row.work_ns())},
           {"communication_ns", std::llround(row.communication_ns)},

@@ -43,7 +43,10 @@ std::string row_text(const RankRow& row, const RankReport& ranks) {
 
 std::string rows_text(const AnalysisReport& report, const Palette& palette) {
   const RankReport& ranks = *report.ranks;
-  const std::string host = report.run.hosts.size() == 1 ? " on " + report.run.hosts.front() : "";
+  const auto& hosts = report.run.hosts;
+  const std::string host = hosts.empty()       ? ""
+                           : hosts.size() == 1 ? " on " + hosts.front()
+                                               : " on " + std::to_string(hosts.size()) + " hosts";
   std::string text =
       "\n  " + palette.bold(std::to_string(ranks.rows.size()) + " ranks" + host) + "\n" +
       palette.dim(pad_left("rank", 6) + pad_left("process", 9) + pad_left("step", 9) +

@@ -21,6 +21,7 @@
 #include "store/remove_on_signal.h"
 #include "store/sqlite.h"
 #include "store/store_path.h"
+#include "store/text_lines.h"
 #include "store/trace_writer.h"
 
 namespace stepscope {
@@ -129,6 +130,8 @@ class Import {
   Status read_nsys(const fs::path& path, std::size_t number);
   // An error if the trace is that of an earlier file, which may be a copy of it.
   Status refuse_again(const fs::path& path, const KinetoHeader& header);
+  Status refuse_second_window(const fs::path& path, const KinetoReader& reader);
+  Status refuse_rank_twice(const fs::path& path, std::int64_t rank);
   // Decides what to do about a file that was read with this result: an error ends the import;
   // otherwise returns what is wrong with the file, as text.
   Result<std::string> judge(const Status& status, bool useful, const std::string& not_useful);
@@ -136,6 +139,7 @@ class Import {
     return !options_.progress || options_.progress(done_ + of_this_file, total_);
   }
   [[nodiscard]] std::int64_t rank_of(const fs::path& path, std::size_t number) const;
+  Status write_hosts();
   Status write_meta(Duration first);
 
   const std::vector<fs::path>& files_;
@@ -144,10 +148,12 @@ class Import {
   RunBuilder run_;
   std::int64_t done_ = 0;
   std::int64_t total_ = 0;
-  bool wall_clock_ = true;  // of all files
-  std::string host_;
+  bool wall_clock_ = true;                     // of all files
+  std::map<std::int64_t, std::string> hosts_;  // of the ranks whose trace names one
   using TraceKey = std::tuple<std::string, std::string, std::optional<std::int64_t>>;
-  std::map<TraceKey, fs::path> traces_;  // by id, host and rank
+  std::map<TraceKey, fs::path> traces_;                               // by id, host and rank
+  std::map<std::pair<std::string, std::int64_t>, fs::path> windows_;  // by host and pid
+  std::map<std::int64_t, fs::path> ranks_;
   ImportSummary summary_;
 };
 
@@ -179,6 +185,7 @@ Status Import::read_nsys(const fs::path& path, std::size_t number) {
   }
   const std::int64_t rank = rank_of(path, number);
   if (Status finished = reader.finish(rank); !finished.ok()) return finished;
+  if (Status twice = refuse_rank_twice(path, rank); !twice.ok()) return twice;
   wall_clock_ = wall_clock_ && reader.has_wall_clock();
   summary_.files.push_back({path, "Nsight Systems", rank, *broken});
   return {};
@@ -189,6 +196,27 @@ Status Import::refuse_again(const fs::path& path, const KinetoHeader& header) {
   const auto [known, is_new] =
       traces_.try_emplace({header.trace_id, header.host, header.rank}, path);
   return is_new ? Status() : given_twice(path, known->second);
+}
+
+// Two traces of one process are windows of it, not ranks.
+Status Import::refuse_second_window(const fs::path& path, const KinetoReader& reader) {
+  const std::string& host = reader.header().host;
+  const bool is_rank = reader.header().rank || rank_in_file_name(path.filename().string());
+  if (is_rank || host.empty() || reader.pid() == 0) return {};
+  const auto [known, is_new] = windows_.try_emplace({host, reader.pid()}, path);
+  if (is_new) return {};
+  return Status::error(ErrorKind::kUsage, path.string() + ": is of the same process as " +
+                                              known->second.string() +
+                                              "; import each window of a process by itself");
+}
+
+Status Import::refuse_rank_twice(const fs::path& path, std::int64_t rank) {
+  if (rank < 0) return {};
+  const auto [known, is_new] = ranks_.try_emplace(rank, path);
+  if (is_new) return {};
+  return Status::error(ErrorKind::kUsage, path.string() + ": is of rank " + std::to_string(rank) +
+                                              ", as is " + known->second.string() +
+                                              "; give one trace of each rank");
 }
 
 Status Import::read_kineto(const fs::path& path, std::size_t number) {
@@ -209,8 +237,10 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
   if (!broken.ok()) return broken.status();
   if (status = refuse_again(path, reader.header()); !status.ok()) return status;
   if (status = reader.finish(rank_of(path, number)); !status.ok()) return status;
+  if (status = refuse_second_window(path, reader); !status.ok()) return status;
+  if (status = refuse_rank_twice(path, reader.rank()); !status.ok()) return status;
   wall_clock_ = wall_clock_ && reader.has_wall_clock();
-  if (host_.empty()) host_ = reader.header().host;
+  if (const std::string& host = reader.header().host; !host.empty()) hosts_[reader.rank()] = host;
   summary_.python_functions += reader.python_functions();
   summary_.files.push_back({path, reader.dialect(), reader.rank(), *broken});
   return {};
@@ -226,6 +256,17 @@ Status Import::read_file(std::size_t number) {
   return status;
 }
 
+// `host` is the machine of the whole run.
+Status Import::write_hosts() {
+  if (hosts_.empty()) return {};
+  const std::string& first = hosts_.begin()->second;
+  const bool one = std::ranges::all_of(hosts_, [&](const auto& of) { return of.second == first; });
+  if (one) return writer_.set_meta("host", first);
+  std::vector<std::string> lines;
+  for (const auto& [rank, host] : hosts_) lines.push_back(std::to_string(rank) + ":" + host);
+  return writer_.set_meta("rank_hosts", join_lines(lines));
+}
+
 Status Import::write_meta(Duration first) {
   std::string from;
   std::string problems;
@@ -235,7 +276,7 @@ Status Import::write_meta(Duration first) {
   }
   Status status = writer_.set_meta("imported_from", from);
   if (status.ok() && !problems.empty()) status = writer_.set_meta("recording_stopped", problems);
-  if (status.ok() && !host_.empty()) status = writer_.set_meta("host", host_);
+  if (status.ok()) status = write_hosts();
   if (status.ok() && wall_clock_ && first >= Duration(0) && first.count() <= kLatestUnixNs) {
     status = writer_.set_meta("wall_start_unix_ns", std::to_string(first.count()));
   }

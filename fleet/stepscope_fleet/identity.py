@@ -34,6 +34,12 @@ def node_of(store: Store) -> str:
     return f"{number:04d}" if rank is None else f"{number:04d}-rank-{rank:04d}"
 
 
+def hosts_of(store: Store) -> dict[int, str]:
+    """The host of each rank, if an imported store has ranks of several hosts."""
+    pairs = re.findall(r"^(\d{1,9}):(.+)$", store.meta.get("rank_hosts", ""), re.MULTILINE)
+    return {int(rank): host for rank, host in pairs}
+
+
 def local_ranks_of(store: Store) -> dict[int, int]:
     """The local rank of each rank, as far as they are known."""
     pairs = re.findall(r"(\d{1,9}):(\d{1,9})(?: |$)", store.meta.get("local_ranks", ""))

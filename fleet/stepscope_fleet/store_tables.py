@@ -7,7 +7,7 @@ import pyarrow as pa
 from .collectives import Collectives
 from .columns import LINE, VERDICT, Column
 from .groups import KINDS, Layout, recorded_groups
-from .identity import local_ranks_of
+from .identity import hosts_of, local_ranks_of
 from .lake_check import wrong_values
 from .parquet_files import first_line
 from .problem import Problem
@@ -18,37 +18,51 @@ from .tables import TABLES, arrow_schema
 def tables_of(
     store: Store, run: str, job: str, node: str, layout: Layout | None = None
 ) -> dict[str, pa.Table]:
-    host = store.meta.get("host", "")
+    hosts = _Hosts(store)
     rows = {
-        "step": _steps(store, run, host),
-        "rank": _ranks(store, run, host, node, layout),
-        "line": _of_loops(store, run, host, LINE, "line_share"),
-        "verdict": _of_loops(store, run, host, VERDICT, "verdict"),
-        "run": [_about(store, run, job, node, host)],
+        "step": _steps(store, run, hosts),
+        "rank": _ranks(store, run, hosts, node, layout),
+        "line": _of_loops(store, run, hosts, LINE, "line_share"),
+        "verdict": _of_loops(store, run, hosts, VERDICT, "verdict"),
+        "run": [_about(store, run, job, node, hosts.of(store.loops[0].rank))],
     }
     return {name: _arrow_table(store, name, rows[name]) for name in TABLES}
 
 
+class _Hosts:
+    def __init__(self, store: Store):
+        self._whole = store.meta.get("host", "")
+        self._of_rank = hosts_of(store)
+
+    def of(self, rank: int) -> str:
+        return self._of_rank.get(rank, self._whole)
+
+    @property
+    def share_a_clock(self) -> bool:
+        return not self._of_rank
+
+
 def _of_loops(
-    store: Store, run: str, host: str, columns: Iterable[Column], table: str
+    store: Store, run: str, hosts: _Hosts, columns: Iterable[Column], table: str
 ) -> list[tuple]:
     names = ", ".join(column.name for column in columns)
-    return [(run, host, rank, *row) for rank, row in store.of_loops(names, table)]
+    return [(run, hosts.of(rank), rank, *row) for rank, row in store.of_loops(names, table)]
 
 
-def _steps(store: Store, run: str, host: str) -> list[tuple]:
+def _steps(store: Store, run: str, hosts: _Hosts) -> list[tuple]:
     start = store.wall_start_unix_ns
-    collectives = Collectives(store)
+    # Clocks are compared by node, which is a store.
+    collectives = Collectives(store) if hosts.share_a_clock else None
     steps = []
     for loop, (number, begin, length, steady, *times) in store.steps():
-        last = collectives.last_in(loop, begin, begin + length)
+        last = collectives.last_in(loop, begin, begin + length) if collectives else None
         meeting = (start + last[0], start + last[1]) if last else (None, None)
-        key = (run, host, loop.rank, number)
+        key = (run, hosts.of(loop.rank), loop.rank, number)
         steps.append((*key, start + begin, length, bool(steady), *times, *meeting))
     return steps
 
 
-def _ranks(store: Store, run: str, host: str, node: str, layout: Layout | None) -> list[tuple]:
+def _ranks(store: Store, run: str, hosts: _Hosts, node: str, layout: Layout | None) -> list[tuple]:
     local = local_ranks_of(store)
     recorded = recorded_groups(store.meta.get("groups", ""))
     groups = {
@@ -58,7 +72,7 @@ def _ranks(store: Store, run: str, host: str, node: str, layout: Layout | None) 
     return [
         (
             run,
-            host,
+            hosts.of(loop.rank),
             loop.rank,
             node,
             loop.pid,
