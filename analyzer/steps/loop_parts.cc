@@ -25,6 +25,19 @@ std::optional<LoopPart> part_of(PhaseKind kind) {
   }
 }
 
+// An update in a backward pass (a hook of a parameter that steps its own optimizer) is a part of
+// its own. `stretches`: the pass, or its rest, is the last one.
+void split_backward(std::vector<LoopStretch>& stretches, const Phase& phase, LoopPart part) {
+  LoopStretch& pass = stretches.back();
+  const TimeRange inner{phase.start, phase.start + phase.dur};
+  const bool inside = inner.start >= pass.range.start && inner.end <= pass.range.end;
+  if (part != LoopPart::kOptimizer || pass.part != LoopPart::kBackward || !inside) return;
+  const LoopStretch rest{{inner.end, pass.range.end}, LoopPart::kBackward, true};
+  pass.range.end = inner.start;
+  stretches.push_back({inner, part, true});
+  stretches.push_back(rest);
+}
+
 }  // namespace
 
 std::vector<LoopStretch> loop_stretches(const std::vector<Phase>& phases, TimeRange range) {
@@ -33,6 +46,7 @@ std::vector<LoopStretch> loop_stretches(const std::vector<Phase>& phases, TimeRa
   LoopPart between = LoopPart::kOther;
   for (const Phase& phase : without_closures(phases)) {
     const auto part = part_of(phase.kind);
+    if (part && phase.start < at && !stretches.empty()) split_backward(stretches, phase, *part);
     if (!part || phase.start < at) continue;
     if (phase.start >= range.end) break;
     stretches.push_back({{at, phase.start}, between, false});

@@ -19,7 +19,8 @@ struct LoopStretch {
 };
 
 // The parts that tile `range`, in order; some are empty. The time between a batch and its backward
-// pass or update is its forward pass. `phases`: those of the loop thread, by start.
+// pass or update is its forward pass. An update inside a backward pass divides that pass. `phases`:
+// those of the loop thread, by start.
 std::vector<LoopStretch> loop_stretches(const std::vector<Phase>& phases, TimeRange range);
 
 }  // namespace stepscope

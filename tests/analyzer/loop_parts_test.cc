@@ -48,6 +48,17 @@ TEST(LoopParts, BetweenABatchAndItsUpdateIsTheForwardPass) {
              "other 30-32", "optimizer* 32-36", "other 36-40", "input* 40-50", "forward 50-60"}));
 }
 
+TEST(LoopParts, UpdatesDivideABackwardPass) {
+  const std::vector<Phase> phases = {
+      phase(PhaseKind::kInput, 0, 10),      phase(PhaseKind::kBackward, 20, 40),
+      phase(PhaseKind::kOptimizer, 22, 25), phase(PhaseKind::kOptimizer, 30, 32),
+      phase(PhaseKind::kZeroGrad, 32, 33),  phase(PhaseKind::kInput, 50, 60)};
+  EXPECT_EQ(parts_of(phases, range(0, 60)),
+            (Parts{"input* 0-10", "forward 10-20", "backward* 20-22", "optimizer* 22-25",
+                   "backward* 25-30", "optimizer* 30-32", "optimizer* 32-33", "backward* 33-40",
+                   "other 40-50", "input* 50-60"}));
+}
+
 TEST(LoopParts, AfterTheLastBatchThereIsNoForwardPass) {
   const std::vector<Phase> phases = {phase(PhaseKind::kInput, 0, 10),
                                      phase(PhaseKind::kInputEnd, 20, 25)};

@@ -8,6 +8,7 @@
 
 #include "analyzer/analyze.h"
 #include "present/verdict_words.h"
+#include "present/what_if_answer.h"
 #include "tests/analyzer/advice_run.h"
 
 namespace stepscope {
@@ -120,6 +121,42 @@ TEST(Starvation, AFifthOfTheStepNamesTheVerdict) {
   EXPECT_EQ(loop.verdict.evidence.size(), 1u);
 }
 
+// Each parameter has its own optimizer, which steps in a hook of the backward pass.
+TEST(Starvation, AnUpdateInABackwardPassIsStarvedToo) {
+  RecordingBuilder builder;
+  builder.facts.cpu_count = 2;
+  const ThreadId loop = builder.thread("main");
+  for (int i = 0; i < kSteps; ++i) {
+    const std::int64_t at = i * kStep;
+    builder.phase(loop, PhaseKind::kInput, at, at + kMs, kMs, "train");
+    builder.op(loop, "aten::linear", at + kMs, at + 2 * kMs);
+    builder.phase(loop, PhaseKind::kBackward, at + 2 * kMs, at + kStep);
+    builder.op(loop, "MmBackward0", at + 2 * kMs, at + 3 * kMs, OpScope::kBackwardFunction);
+    builder.phase(loop, PhaseKind::kOptimizer, at + 3 * kMs, at + kStep);
+    builder.op(loop, "aten::add_", at + 3 * kMs, at + kStep);
+    builder.stretches.push_back(
+        {loop, session_time(at), Duration(kStep), Duration(kStep / 2), Duration(kStep / 2)});
+  }
+  StoredWatchedThread thread;
+  thread.id = WatchedThreadId{1};
+  thread.process = ProcessId{1};
+  const RecordedRun recording = builder.recording();
+  thread.pid = recording.processes.at(0).pid;
+  thread.tid = recording.threads.at(0).tid;
+  builder.watched.push_back(thread);
+  for (int i = 0; i <= kSteps; ++i) {
+    const Duration half(i * kStep / 2);
+    builder.readings.push_back({thread.id, session_time(i * kStep), half, half, 2});
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopVerdict& verdict = report->loops.at(0).verdict;
+  EXPECT_EQ(verdict.kind, "cpu-starved");
+  EXPECT_NEAR(verdict.share, 0.5, 0.01);
+  EXPECT_LE(verdict.ci_low, verdict.share);
+  EXPECT_GE(verdict.ci_high, verdict.share);
+}
+
 TEST(Starvation, ATenthIsListedAndLowersTheConfidence) {
   const LoopReport loop = StarvedRun({.compute_starved = 13 * kMs / 10}).report();
   EXPECT_EQ(loop.verdict.kind, "compute-bound");
@@ -135,6 +172,22 @@ TEST(Starvation, AQuietMachineHasNone) {
   EXPECT_EQ(loop.verdict.confidence, "high");
   EXPECT_THAT(verdict_sentence(loop), Not(HasSubstr("core")));
   EXPECT_EQ(loop.starvation.cores.taker, CoreTaker::kUnknown);
+}
+
+// A thread that waits for a core needs no second one: the bound of a step with workers counts only
+// the time that threads ran, and the measured step had all of it.
+TEST(Starvation, NoPredictionIsAboveTheMeasuredStep) {
+  for (const std::int64_t starved : {1 * kMs, 2 * kMs, 3 * kMs}) {
+    StarvedRun run({.input = 4 * kMs,
+                    .input_starved = starved,
+                    .input_busy = 4 * kMs - starved,
+                    .compute_starved = 2 * kMs});
+    const auto answer = what_if(run.builder().recording(), {.input = {"workers=1"}});
+    ASSERT_TRUE(answer.ok()) << answer.status().message();
+    EXPECT_LE(answer->predicted.step_ns, kStep * 1.001) << starved;
+    ASSERT_EQ(answer->notes.size(), 1U);
+    EXPECT_THAT(what_if_note_text(answer->notes[0]), HasSubstr(" of 2 cores (other programs use"));
+  }
 }
 
 TEST(Starvation, WithoutReadingsNothingIsKnown) {
