@@ -4,6 +4,7 @@ import dataclasses
 import statistics
 from collections.abc import Callable, Iterable
 
+from .batches import Batch, RunOfBatch, batches_of
 from .clocks import node_clocks
 from .engine import ChangedFiles, Engine, chosen
 from .heat import HeatMap, heat_map
@@ -16,6 +17,7 @@ from .slow_ranks import Categories, Series, merge_parts, slow_ones
 from .stages import Stages
 
 Engines = Callable[[list[Node]], Engine]
+Progress = Callable[[int, int], None]
 
 TRIES = 3  # to read a lake that others write to
 NS_PER_HOUR = 3.6e12
@@ -40,12 +42,13 @@ def analyze(
     since_unix_ns: int = 0,
     price: float | None = None,
     engines: Engines = Engine,
+    progress: Progress | None = None,
 ) -> Answers:
-    """`price`: of one rank per hour."""
+    """`price`: of one rank per hour. `progress`: called with the number of runs that are done, and of all."""
     for _ in range(TRIES):
         try:
             with reading(lake, runs, since_unix_ns) as files:
-                return _analyze_once(files, runs, since_unix_ns, price, engines)
+                return _analyze_once(files, runs, since_unix_ns, price, engines, progress)
         except ChangedFiles as error:
             problem = str(error)
     raise Problem(f"{lake}: others write to it all the time; try again ({problem})")
@@ -57,21 +60,23 @@ def _analyze_once(
     since_unix_ns: int,
     price: float | None,
     engines: Engines,
+    progress: Progress | None,
 ) -> Answers:
     nodes = chosen(files, chosen_runs, since_unix_ns)
     heat: dict[str, HeatMap] = {}
     facts: dict[str, RunFacts] = {}
     runs = []
-    for name, there in nodes.items():
-        with files.sound(there) as sound:
-            if not sound:
-                continue
-            with engines(sound) as engine:
-                found = _RunAnswers(name, engine)
-        runs.append(found.document(price))
-        facts[name] = found.facts(runs[-1])
-        if found.heat:
-            heat[name] = found.heat
+    for there in batches_of(files, nodes):
+        with engines([node for of_run in there.values() for node in of_run]) as engine:
+            batch = Batch(engine, there)
+            for name in there:
+                found = _RunAnswers(name, RunOfBatch(batch, name))
+                runs.append(found.document(price))
+                facts[name] = found.facts(runs[-1])
+                if found.heat:
+                    heat[name] = found.heat
+        if progress:
+            progress(len(runs), len(nodes))
     if not runs:
         raise Problem("; ".join(files.left_out))
     runs.sort(key=lambda run: (-run["lost_hours"], run["run"]))
@@ -89,8 +94,8 @@ def _analyze_once(
 class _RunAnswers:
     """What the queries say about a run."""
 
-    def __init__(self, name: str, engine: Engine):
-        (self._waste,) = engine.ask("run_waste") if engine.has_steps() else (_no_waste(name),)
+    def __init__(self, name: str, engine: RunOfBatch):
+        (self._waste,) = list(engine.ask("run_waste")) or [_no_waste(name)]
         self._about = list(engine.ask("run_about"))
         self._ranks = merge_parts(engine.in_parts("rank_cost"))
         categories = list(engine.ask("rank_category"))

@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import sys
+import time
 
 from .problem import Problem
 from .text import plain
@@ -41,6 +42,34 @@ def write_out_bytes(content: bytes) -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         reason = os.strerror(error.errno) if error.errno else str(error)
         raise Problem(f"standard output: cannot be written ({reason})") from error
+
+
+class RunProgress:
+    """Says on a terminal how many runs have been read, from the second second on. Removes the line at the end."""
+
+    def __init__(self) -> None:
+        self._since = time.monotonic()
+        self._shown = False
+        self._wanted = (
+            sys.stderr is not None and sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
+        )
+
+    def __enter__(self) -> "RunProgress":
+        return self
+
+    def __call__(self, done: int, all_runs: int) -> None:
+        if self._wanted and time.monotonic() - self._since > 1:
+            self._write(f"\r\x1b[K{done:,} of {all_runs:,} runs")
+            self._shown = True
+
+    def __exit__(self, *unused: object) -> None:
+        if self._shown:
+            self._write("\r\x1b[K")
+
+    @staticmethod
+    def _write(text: str) -> None:
+        with contextlib.suppress(OSError):
+            print(text, end="", file=sys.stderr, flush=True)
 
 
 def write_error(verb: str, what: object) -> None:

@@ -86,9 +86,6 @@ class Engine:
                 "SELECT count(*), min(step), max(step) FROM step"
             ).fetchone()
 
-    def has_steps(self) -> bool:
-        return self._extent()[0] > 0
-
     def in_parts(self, query: str) -> Iterator[list[dict]]:
         """The same for parts of the steps, so that no part has more than about ROWS_AT_ONCE rows."""
         rows, first, last = self._extent()

@@ -99,14 +99,9 @@ class SparkEngine:
             for row in self._session.sql(text).collect():
                 yield row.asDict()
 
-    def has_steps(self) -> bool:
-        with _changes():
-            return bool(self._session.table("step").take(1))
-
     def in_parts(self, query: str) -> Iterator[list[dict]]:
         """All steps at once: Spark divides the work itself."""
-        if self.has_steps():
-            yield list(self.ask(query))
+        yield list(self.ask(query))
 
 
 def _type(kind: pa.DataType) -> str:

@@ -18,6 +18,7 @@ _LISTS = {
     "groups",
     "local_ranks",
     "ops_blocks",
+    "rank_hosts",
 }  # with an entry for each rank or block
 
 

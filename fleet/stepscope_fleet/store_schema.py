@@ -56,6 +56,7 @@ META = (
     "piece_of",
     "program",
     "rank",
+    "rank_hosts",
     "requeue_count",
     "restart_count",
     "state",

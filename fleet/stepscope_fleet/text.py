@@ -167,10 +167,13 @@ def _node_lines(run: dict) -> list[str]:
     )
 
 
+def _most_are_input_bound(verdicts: list[dict]) -> bool:
+    ranks = {verdict["kind"]: verdict["ranks"] for verdict in verdicts}
+    return 2 * ranks.get("input-bound", 0) > sum(ranks.values())
+
+
 def _input_bound_line(runs: list[dict]) -> str:
-    bound = sum(
-        1 for run in runs if run["verdicts"] and run["verdicts"][0]["kind"] == "input-bound"
-    )
+    bound = sum(1 for run in runs if _most_are_input_bound(run["verdicts"]))
     return f"{bound} of {len(runs)} runs {'is' if bound == 1 else 'are'} input-bound"
 
 

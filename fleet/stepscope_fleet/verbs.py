@@ -12,7 +12,7 @@ from typing import NoReturn
 from . import pipeline, stragglers
 from .answers import Answers, Engines, analyze
 from .comparison import compare, compared_text
-from .console import write_error, write_out, write_out_bytes
+from .console import RunProgress, write_error, write_out, write_out_bytes
 from .engine import Engine, run_named
 from .json_text import json_text
 from .lake import add
@@ -29,7 +29,7 @@ _UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 
 def _ago(text: str) -> float:
     match = re.fullmatch(r"(\d+)([hdw])", text)
-    if not match:
+    if not match or int(match[1]) == 0:
         raise argparse.ArgumentTypeError(f"{text} is not a time such as 12h, 7d or 2w")
     return int(match[1]) * _UNITS_S[match[2]]
 
@@ -173,8 +173,8 @@ def _fleet(arguments: argparse.Namespace) -> int:
     since = time.time_ns() - int(arguments.since * 1e9) if arguments.since else 0
     if arguments.action == "compare":
         return _compare(lake, arguments)
-    with _engines(arguments) as engines:
-        answers = analyze(lake, arguments.run, since, arguments.price, engines)
+    with _engines(arguments) as engines, RunProgress() as progress:
+        answers = analyze(lake, arguments.run, since, arguments.price, engines, progress)
     _write_left_out(answers)
     if arguments.action == "report":
         _report(arguments.output, lake, answers)

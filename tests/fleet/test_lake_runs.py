@@ -56,6 +56,19 @@ def test_input_bound_runs_are_counted(verb, runs, tmp_path):
     assert verb("fleet", runs).stdout.startswith("1 of 3 runs is input-bound\n")
 
 
+def test_half_of_the_ranks_are_not_most(verb, runs, tmp_path):
+    for node, kind in enumerate(("input-bound", "compute-bound")):
+        path = tmp_path / f"74-{node}.db"
+        verb(
+            "lake",
+            "add",
+            make_store(path, [node], node=node, job="74", verdict=kind),
+            "--lake",
+            runs,
+        )
+    assert verb("fleet", runs).stdout.startswith("0 of 3 runs are input-bound\n")
+
+
 def test_two_runs_are_compared(verb, runs):
     text = verb("compare", runs / "run=71", runs / "run=72").stdout
     assert text == verb("fleet", runs, "compare", "--run", "71", "72").stdout

@@ -113,3 +113,17 @@ def test_kernels_of_nccl(tmp_path):
     assert collectives.last_in(loop, 200 * MS, 295 * MS) == (405 * MS, 425 * MS)
     assert collectives.last_in(loop, 400 * MS, 495 * MS) is None
     store.close()
+
+
+def test_ranks_of_several_hosts_in_one_store_say_nothing_about_clocks(lake, tmp_path):
+    """A store that was imported: each rank's times are those of its host's clock."""
+    hosts = {"rank_hosts": "0:h0\n1:h1\n2:h2\n3:h3"}
+    store = make_store(
+        tmp_path / "a.db", [0, 1, 2, 3], slow=SLOW, collectives=in_step, steps=100, meta=hosts
+    )
+    add(store, lake, None, None)
+    (run,) = analyze(lake, []).document["runs"]
+    (slow,) = run["slow_ranks"]
+    assert (slow["rank"], slow["host"], run["hosts"]) == (3, "h3", 4)
+    assert slow["arrives_late_ns"] is None
+    assert [clock["collectives"] for clock in run["node_clocks"]] == []

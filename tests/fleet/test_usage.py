@@ -26,6 +26,7 @@ os.fsync = fsync
         (["fleet", "lake", "compare", "--run", "one"], "fleet: LAKE compare needs --run"),
         (["fleet", "lake", "--price", "nan"], "fleet: argument --price: nan is not a price"),
         (["fleet", "lake", "--since", "5y"], "fleet: argument --since: 5y is not a time"),
+        (["fleet", "lake", "--since", "0d"], "fleet: argument --since: 0d is not a time"),
         (["fleet", "lake", "--master", "local"], "fleet: --master is for --engine spark"),
         (["lake", "add", "", "--lake", "lake"], "lake: argument STORE: an empty name"),
         (["lake", "add", "run.db", "--lake", ""], "lake: the following arguments are required"),

@@ -1,0 +1,62 @@
+"""Small runs are read together; what is said of each is the same as if it were alone."""
+
+import pathlib
+import sys
+
+import pytest
+from stores import MS, START, make_store
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fleet"))
+
+from stepscope_fleet import batches
+from stepscope_fleet.answers import analyze
+from stepscope_fleet.engine import Engine
+from stepscope_fleet.lake import add
+
+
+@pytest.fixture
+def small_runs(lake, tmp_path):
+    for number in range(5):
+        slow = {"slow": {1: ("input", 30 * MS)}, "slow_from": 40} if number % 2 else {}
+        store = make_store(
+            tmp_path / f"{number}.db",
+            [0, 1, 2, 3],
+            job=f"job{number}",
+            steps=60 + 20 * number,
+            start=START + number * 3600 * 10**9,
+            collectives=(lambda step: 5 * MS) if number == 2 else None,
+            **slow,
+        )
+        add(store, lake, None, None)
+    return lake
+
+
+class CountedEngines:
+    def __init__(self):
+        self.nodes = []
+
+    def __call__(self, nodes):
+        self.nodes.append(len(nodes))
+        return Engine(nodes)
+
+
+@pytest.mark.parametrize(("together", "nodes"), [(600, [2, 1, 1, 1]), (1, [1] * 5)])
+def test_runs_are_answered_for_alike(small_runs, monkeypatch, together, nodes):
+    engines = CountedEngines()
+    whole = analyze(small_runs, [], engines=engines)
+    assert engines.nodes == [5]
+    assert [len(run["slow_ranks"]) for run in whole.document["runs"]].count(1) == 2
+    monkeypatch.setattr(batches, "ROWS_TOGETHER", together)
+    engines = CountedEngines()
+    parts = analyze(small_runs, [], engines=engines)
+    assert engines.nodes == nodes  # 240, 320, 400, 480 and 560 rows
+    assert parts.document == whole.document
+    assert parts.facts == whole.facts
+    assert parts.heat.keys() == whole.heat.keys()
+
+
+def test_progress_is_told(small_runs, monkeypatch):
+    monkeypatch.setattr(batches, "ROWS_TOGETHER", 600)
+    told = []
+    analyze(small_runs, [], progress=lambda done, every: told.append((done, every)))
+    assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
