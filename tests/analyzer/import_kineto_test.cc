@@ -12,6 +12,7 @@
 
 #include "analyzer/import/import.h"
 #include "analyzer/import/kineto_names.h"
+#include "analyzer/recording.h"
 #include "store/counters.h"
 #include "store/trace_reader.h"
 #include "tests/analyzer/kineto_dialects.h"
@@ -411,6 +412,46 @@ TEST_F(KinetoImport, TakesRanksWithTheSameTraceId) {
     files.push_back(write(("rank" + rank + ".json").c_str(), training_step(dialect)));
   }
   EXPECT_OK(import(files).status());
+}
+
+TEST_F(KinetoImport, KeepsTheHostOfEachRank) {
+  const auto rank_on = [this](int rank, const std::string& host) {
+    Dialect dialect = kToday;
+    const std::string before = R"("distributedInfo": {"rank": )" + std::to_string(rank) + "},";
+    const std::string after =
+        R"(, "host_name": ")" + host + R"(", "baseTimeNanoseconds": 1790857026000000000)";
+    dialect.before = before.c_str();
+    dialect.after = after.c_str();
+    return write(("rank" + std::to_string(rank) + ".json").c_str(), training_step(dialect));
+  };
+  ASSERT_OK(import({rank_on(0, "h0"), rank_on(1, R"(h\n1)"), rank_on(2, "h0")}).status());
+  const auto several = store();
+  EXPECT_FALSE(several->meta("host"));
+  const auto recording = read_recording(*several);
+  ASSERT_OK(recording.status());
+  EXPECT_THAT(recording->facts.hosts, ElementsAre("h0", "h\n1"));
+  EXPECT_EQ(recording->facts.rank_hosts.at(1), "h\n1");
+  EXPECT_EQ(recording->facts.rank_hosts.at(2), "h0");
+
+  ASSERT_OK(import({rank_on(0, "h0"), rank_on(1, "h0")}).status());
+  EXPECT_EQ(store()->meta("host"), "h0");
+  EXPECT_FALSE(store()->meta("rank_hosts"));
+}
+
+TEST_F(KinetoImport, RefusesTwoTracesOfOneRankOrProcess) {
+  const auto refused = [this](const Dialect& dialect, const std::string& names,
+                              const std::string& why) {
+    const fs::path a = write(("a" + names).c_str(), training_step(dialect));
+    const fs::path b = write(("b" + names).c_str(), training_step(dialect));
+    const Status status = import({a, b}).status();
+    EXPECT_EQ(status.kind(), ErrorKind::kUsage);
+    EXPECT_THAT(status.message(), HasSubstr(b.string() + ": is of " + why + a.string() + "; "));
+  };
+  Dialect dialect = kToday;
+  refused(dialect, ".json", "the same process as ");
+  refused(dialect, "-rank3.json", "rank 3, as is ");
+  dialect.before = R"("distributedInfo": {"rank": 5},)";
+  refused(dialect, ".json", "rank 5, as is ");
 }
 
 TEST_F(KinetoImport, RefusesToReplaceWhatIsNoStore) {
