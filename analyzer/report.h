@@ -167,10 +167,11 @@ struct ProcessReport : StoredProcess {
 
   // For a process that died (a signal, an exit code other than 0); empty otherwise.
   bool died = false;
-  const char* unit = "step";   // LoopReport::unit() of its loop
-  bool of_memory = false;      // killed by the kernel for lack of memory, or at a memory limit
-  std::string died_in;         // the innermost op
-  std::string died_in_thread;  // of that op
+  const char* unit = "step";    // LoopReport::unit() of its loop
+  std::int64_t after_step = 0;  // it was in no step any more: the last one; 0: it was in one
+  bool of_memory = false;       // killed by the kernel for lack of memory, or at a memory limit
+  std::string died_in;          // the innermost op
+  std::string died_in_thread;   // of that op
   std::vector<LastLine> last_lines;  // of its threads, if they were sampled just before
 };
 

@@ -95,7 +95,10 @@ std::string why_no_steps(const AnalysisReport& report) {
 std::string death_sentence(const ProcessReport& process) {
   const ProcessEnd& end = *process.end;
   std::string text = who(process) + " " + manner_of(end);
-  if (end.step > 0) text += in_units(" in step ", process.unit) + std::to_string(end.step);
+  if (process.after_step > 0)
+    text += in_units(" after step ", process.unit) + std::to_string(process.after_step);
+  else if (end.step > 0)
+    text += in_units(" in step ", process.unit) + std::to_string(end.step);
   if (!process.died_in.empty())
     text +=
         ", in " + printable(process.died_in) + " on thread " + printable(process.died_in_thread);

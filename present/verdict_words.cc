@@ -314,6 +314,8 @@ std::string doubt_text(const Doubt& doubt) {
       return "input inferred, no loader seen";
     case DoubtKind::kInputUnsure:
       return "input inferred: it may be other work";
+    case DoubtKind::kRanksUnknown:
+      return "waits for other ranks count as compute";
   }
   return "";
 }

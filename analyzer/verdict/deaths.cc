@@ -104,6 +104,21 @@ void find_op(const RecordedRun& recording, const ProcessFacts& facts, const Loop
   }
 }
 
+// The last step, if nothing shows that another one had begun: no phase and no op.
+std::int64_t last_step_before(const RecordedRun& recording, const LoopReport* loop,
+                              const ProcessReport& report) {
+  if (loop == nullptr || loop->steps.empty() || !report.died_in.empty()) return 0;
+  const Step& last = loop->steps.back();
+  if (report.end->step != last.number + 1) return 0;
+  const std::vector<Phase> phases = phases_of(recording, loop->verdict.thread);
+  const bool began = std::ranges::any_of(phases, [&](const Phase& phase) {
+    return phase.start >= last.end() && phase.kind != PhaseKind::kInputEnd &&
+           phase.kind <= kLastPhaseOfOps && phase.kind != PhaseKind::kStep &&
+           phase.kind != PhaseKind::kScope;
+  });
+  return began ? 0 : last.number;
+}
+
 // The processes to report: all, or if too many, those with a loop or an end first.
 std::vector<const StoredProcess*> reported_processes(const RecordedRun& recording,
                                                      const ProcessFacts& facts) {
@@ -191,6 +206,7 @@ std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
       report.limits = read_memory_limits(counters, process.id);
       report.of_memory = report.end->out_of_memory || report.limits.reached();
       find_op(recording, facts, loop, report);
+      report.after_step = last_step_before(recording, loop, report);
     }
     result.push_back(std::move(report));
   }

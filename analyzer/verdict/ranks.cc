@@ -218,6 +218,19 @@ std::string rank_list(const std::set<std::int64_t>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + text;
 }
 
+// Without ops, a wait for another rank looks like work of the backward pass.
+void doubt_compute(LoopReport& loop) {
+  if (loop.ops_recorded || loop.verdict.kind != "compute-bound") return;
+  loop.verdict.confidence = "low";
+  loop.basis.doubts.push_back({DoubtKind::kRanksUnknown});
+}
+
+// The rank that may hold up the others: it computes for the smallest part of its step.
+std::int64_t least_computing(const RankReport& report) {
+  const auto computes = [](const RankRow& row) { return share_of(row.shares, Category::kCompute); };
+  return std::ranges::min_element(report.rows, {}, computes)->rank;
+}
+
 void put_first(std::int64_t rank, std::vector<LoopReport>& loops) {
   std::stable_partition(loops.begin(), loops.end(),
                         [rank](const LoopReport& loop) { return loop.rank == rank; });
@@ -247,13 +260,16 @@ std::optional<RankReport> compare_ranks(std::vector<LoopReport>& loops,
     for (LoopReport* loop : ranks) judge_rank_wait(*loop);
   } else {
     report.steps = count_steps({ranks.begin(), ranks.end()}, {}, only);
+    for (LoopReport* loop : ranks) doubt_compute(*loop);
   }
   for (std::size_t r = 0; r < ranks.size(); ++r) {
     report.rows[r].kind = ranks[r]->verdict.kind;
     report.rows[r].degree = ranks[r]->verdict.degree;
     report.rows[r].share = ranks[r]->verdict.share;
   }
-  put_first(report.straggler.value_or(loops.front().rank), loops);
+  put_first(
+      report.straggler.value_or(report.ops_on_all ? loops.front().rank : least_computing(report)),
+      loops);
   return report;
 }
 
