@@ -11,7 +11,7 @@ std::string withheld_text(const ReplayReport& replay) {
     case Withheld::kTooManyTasks:
       return "a step has more tasks than can be replayed";
     case Withheld::kNoSteps:
-      return "there are no steps";
+      return "no step can be replayed";
     case Withheld::kUnexplained:
       return "the recorded dependencies explain a step of " + time_text(replay.replayed_ns) +
              ", not the measured " + time_text(replay.measured_ns);

@@ -311,7 +311,9 @@ Result<std::string> ask_recorder(const std::string& path, ControlCommand command
   if (send(connection.get(), &request, sizeof(request), MSG_NOSIGNAL) != sizeof(request) ||
       recv(connection.get(), &reply, sizeof(reply), 0) != sizeof(reply) ||
       reply.magic != kControlMagic) {
-    return failed("the recorder did not answer");
+    if (errno != EAGAIN) return failed("the recorder did not answer");
+    return Status::error(ErrorKind::kIo, "the recorder did not answer within " +
+                                             std::to_string(patience.count()) + " s");
   }
   reply.text[sizeof(reply.text) - 1] = '\0';
   return std::string(reply.text);
