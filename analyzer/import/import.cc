@@ -157,10 +157,21 @@ class Import {
   ImportSummary summary_;
 };
 
-// The rank of a file that does not state it: from its name, else its position among several files.
+// The rank of a file that does not state it: from its name, else its position among several files
+// or, if that is the rank of another one, the lowest free number.
 std::int64_t Import::rank_of(const fs::path& path, std::size_t number) const {
-  const auto named = rank_in_file_name(path.filename().string());
-  return named.value_or(files_.size() > 1 ? static_cast<std::int64_t>(number) : -1);
+  const auto named = [](const fs::path& file) {
+    return rank_in_file_name(file.filename().string());
+  };
+  if (const auto own = named(path)) return *own;
+  if (files_.size() < 2) return -1;
+  const auto taken = [&](std::int64_t rank) {
+    return ranks_.contains(rank) || std::ranges::find(files_, rank, named) != files_.end();
+  };
+  auto rank = static_cast<std::int64_t>(number);
+  if (taken(rank)) rank = 0;
+  while (taken(rank)) ++rank;
+  return rank;
 }
 
 Result<std::string> Import::judge(const Status& status, bool useful,
