@@ -5,10 +5,12 @@ import contextlib
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
-from .engine import Engine
+from .engine import ChangedFiles, Engine
 from .lake_files import LakeFiles, Node
+from .parquet_files import first_line
 
 ROWS_TOGETHER = 100_000  # steps of ranks; a run that has more is alone
 
@@ -21,7 +23,7 @@ def batches_of(files: LakeFiles, runs: dict[str, list[Node]]) -> Iterator[dict[s
         for run, nodes in runs.items():
             with contextlib.ExitStack() as entered:
                 sound = entered.enter_context(files.sound(nodes))
-                more = sum(pq.read_metadata(node.files["step"]).num_rows for node in sound)
+                more = _steps_of(sound)
                 if batch and rows + more > ROWS_TOGETHER:
                     yield batch
                     there.close()
@@ -32,6 +34,13 @@ def batches_of(files: LakeFiles, runs: dict[str, list[Node]]) -> Iterator[dict[s
                 rows += more
         if batch:
             yield batch
+
+
+def _steps_of(nodes: list[Node]) -> int:
+    try:
+        return sum(pq.read_metadata(node.files["step"]).num_rows for node in nodes)
+    except (OSError, pa.ArrowException) as error:
+        raise ChangedFiles(first_line(error)) from error
 
 
 class Batch:

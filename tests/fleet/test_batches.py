@@ -60,3 +60,24 @@ def test_progress_is_told(small_runs, monkeypatch):
     told = []
     analyze(small_runs, [], progress=lambda done, every: told.append((done, every)))
     assert told == [(2, 5), (3, 5), (4, 5), (5, 5)]
+
+
+def test_a_file_that_disappears_meanwhile_is_read_again(small_runs, monkeypatch):
+    """The count of its rows comes after the check of its rows."""
+    steps_of, gone = batches._steps_of, []
+
+    def first_time(nodes):
+        if gone:
+            return steps_of(nodes)
+        path = pathlib.Path(nodes[0].files["step"])
+        content = path.read_bytes()
+        path.unlink()
+        gone.append(path)
+        try:
+            return steps_of(nodes)
+        finally:
+            path.write_bytes(content)
+
+    monkeypatch.setattr(batches, "_steps_of", first_time)
+    assert len(analyze(small_runs, []).document["runs"]) == 5
+    assert len(gone) == 1
