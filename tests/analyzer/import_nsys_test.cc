@@ -194,13 +194,8 @@ TEST_F(NsysImport, TheKindsOfACopyAreThoseOfNsys) {
 }
 
 TEST_F(NsysImport, TheLaunchOfACudaGraphIsDeviceWork) {
-  const std::string sql =
-      std::string(testing::kNsysReport) +
-      "CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER,"
-      " contextId INTEGER, streamId INTEGER, correlationId INTEGER, globalPid INTEGER,"
-      " graphId INTEGER, graphExecId INTEGER);"
-      "INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (2400, 2800, 0, 1, 13, 7, $P, 109, 3);"
-      "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL;";
+  const std::string sql = std::string(testing::kNsysReport) + testing::kNsysGraph +
+                          "DELETE FROM CUPTI_ACTIVITY_KIND_KERNEL;";
   ASSERT_OK(import(sql).status());
   const auto reader = testing::open_store(out_);
   std::vector<std::string> kernels;

@@ -36,6 +36,13 @@ inline constexpr const char* kNsysReport = R"(
   INSERT INTO CUPTI_ACTIVITY_KIND_SYNCHRONIZATION VALUES (3000, 4000, 0, 1, 4294967295, 8, $P, 4);
 )";
 
+// A launch of a CUDA graph, without its kernels.
+inline constexpr const char* kNsysGraph = R"(
+  CREATE TABLE CUPTI_ACTIVITY_KIND_GRAPH_TRACE (start INTEGER, end INTEGER, deviceId INTEGER, contextId INTEGER, streamId INTEGER,
+    correlationId INTEGER, globalPid INTEGER, graphId INTEGER, graphExecId INTEGER);
+  INSERT INTO CUPTI_ACTIVITY_KIND_GRAPH_TRACE VALUES (2400, 2800, 0, 1, 13, 7, $P, 109, 3);
+)";
+
 // pid 42, thread 43.
 inline std::string with_global_ids(std::string sql) {
   for (const auto& [word, value] : {std::pair("$T", "((1 << 48) | (42 << 24) | 43)"),

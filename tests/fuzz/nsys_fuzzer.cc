@@ -17,9 +17,10 @@ std::vector<std::uint8_t> make_base() {
   const auto path = testing::memory_file("base.sqlite");
   auto database = Database::open(path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
   testing::require(database.ok(), "a file can be made");
-  testing::require(
-      database->exec(("PRAGMA page_size = 1024;" + testing::nsys_report_sql()).c_str()).ok(),
-      "the export can be made");
+  const std::string sql =
+      testing::nsys_report_sql() + testing::with_global_ids(testing::kNsysGraph);
+  testing::require(database->exec(("PRAGMA page_size = 1024;" + sql).c_str()).ok(),
+                   "the export can be made");
   *database = Database();
   std::vector<std::uint8_t> bytes = testing::read_bytes(path);
   std::filesystem::remove(path);
