@@ -32,7 +32,10 @@ std::string straggler_sentence(const RankReport& report, const RankRow& slow) {
   const bool one = report.rows.size() == 2;
   std::string text = "Rank " + std::to_string(slow.rank) +
                      " is the straggler: its own work takes " + time_text(slow.work_ns()) +
-                     " of a step, that of the " + (one ? "other " : "others ") +
+                     " of a step, that of the " +
+                     (one                              ? "other "
+                      : report.rows.size() < kFewRanks ? "fastest rank "
+                                                       : "usual rank ") +
                      time_text(report.usual_work_ns);
   if (slow.costs_ns >= kMinRankGap * slow.step_ns) {
     text += (one ? "; the other waits " : "; the others wait ") + time_text(slow.costs_ns) +
@@ -140,7 +143,9 @@ std::string rank_steps_sentence(const RankReport& report) {
 std::string rank_wait_clause(const RankWait& wait) {
   const std::string rank = "rank " + std::to_string(wait.rank);
   if (wait.rank_part >= kMostly) return "of the step waits for " + rank;
-  return "of the step waits for other ranks, most of it for " + rank;
+  return "of the step waits for other ranks, " + (wait.rank_part > 0.5
+                                                      ? "most of it for " + rank
+                                                      : "for " + rank + " more than for others");
 }
 
 std::string rank_wait_reason(const RankWait& wait) {

@@ -14,7 +14,7 @@ namespace {
 
 // Workers that compute need a core each; workers that wait for a disk or a network do not.
 int most_workers(const AdviceContext& context) {
-  if (context.busy_share() < 0.5) return kMaxWorkers;
+  if (context.busy_share() < 0.5 || context.cores() <= 0) return kMaxWorkers;
   return static_cast<int>(std::clamp<std::int64_t>(context.cores(), 1, kMaxWorkers));
 }
 

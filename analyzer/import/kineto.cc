@@ -14,11 +14,11 @@ namespace {
 
 using std::chrono::hours;
 
-// The events of a run lie near each other in time. An event far away has no valid time: Kineto
-// writes 0 for activities whose times never arrived, and such an event must not make the run fifty
-// years long.
-constexpr Duration kReachBack = hours(1);
-constexpr Duration kReachAhead = hours(24 * 30);
+// The events of a run lie near each other in time. An event far away has no valid time, and must
+// not make the run fifty years long. Kineto writes 0 for activities whose times never arrived; in a
+// trace that counts from when the machine started, that may be near enough.
+constexpr Duration kReach = hours(24 * 30);
+constexpr Duration kReachOfZero = hours(1);
 
 // Times before this one (September 2001) are relative to something else.
 constexpr std::int64_t kAbsoluteNs = 1'000'000'000'000'000'000;
@@ -145,9 +145,9 @@ std::optional<KinetoReader::Placed> KinetoReader::place(const TraceEvent& event)
   const std::optional<std::int64_t> dur =
       event.duration.empty() ? std::int64_t{0} : parse_microseconds(event.duration);
   if (!start || *start < 0 || *start > kLatestNs) return std::nullopt;
-  if (!dur || *dur < 0 || Duration(*dur) > kReachAhead) return std::nullopt;
+  if (!dur || *dur < 0 || Duration(*dur) > kReach) return std::nullopt;
   const Duration ahead = Duration(*start) - Duration(anchor_ns_.value_or(*start));
-  if (ahead < -kReachBack || ahead > kReachAhead) return std::nullopt;
+  if (ahead < -(*start == 0 ? kReachOfZero : kReach) || ahead > kReach) return std::nullopt;
   return Placed{session_time(*start), Duration(*dur)};
 }
 

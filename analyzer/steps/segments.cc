@@ -292,7 +292,7 @@ class SegmentFinder {
   [[nodiscard]] std::int64_t step_before(SessionTime time) const {
     const auto after =
         std::partition_point(loop_.steps.begin(), loop_.steps.end(),
-                             [time](const TimeRange& step) { return step.start <= time; });
+                             [time](const TimeRange& step) { return step.start < time; });
     const auto begun = after - loop_.steps.begin();
     return begun == 0 ? 0 : loop_.first_number + begun - 1;
   }

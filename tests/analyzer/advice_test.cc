@@ -141,6 +141,8 @@ TEST(Advice, PrefetchMindsTheCores) {
   EXPECT_NEAR(predicted_ms({.input = 9 * kMs, .rest = kMs, .cores = 2}, "input-prefetch"), 5, 0.05);
   EXPECT_EQ(predicted_ms({.input = 9 * kMs, .rest = kMs, .cores = 1}, "input-prefetch"), 0)
       << "one core has nothing to gain";
+  // An imported trace does not know the cores.
+  EXPECT_NEAR(predicted_ms({.input = 9 * kMs, .rest = kMs, .cores = 0}, "input-prefetch"), 1, 0.05);
   EXPECT_GT(predicted_ms({.input = 9 * kMs, .busy = 0, .rest = kMs, .cores = 1}, "input-prefetch"),
             0)
       << "a blocked wait needs no core";

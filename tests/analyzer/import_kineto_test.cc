@@ -241,6 +241,23 @@ TEST_F(KinetoImport, FilesAreRanksOnOneClock) {
   EXPECT_EQ(reader->processes()[1].rank, 0);  // its place is taken
 }
 
+// The machine has run for two hours, so a time that never arrived, which is 0, is near.
+TEST_F(KinetoImport, ALongTraceIsReadFromItsBeginning) {
+  constexpr std::int64_t kHour = 3'600'000'000;
+  TraceText t(kToday);
+  const auto op_at = [&t](std::int64_t us) {
+    t.raw(R"({"ph": "X", "cat": "cpu_op", "name": "aten::add", "pid": 1, "tid": 1, "ts": )" +
+          std::to_string(us) + R"(, "dur": 5})");
+  };
+  for (int i = 0; i <= 20; ++i) op_at(2 * kHour + i * kHour / 2);
+  op_at(0);
+  const auto summary = import({write("t.json", t.text())});
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->counts.ops, 21);
+  EXPECT_EQ(summary->lost, 1);
+  EXPECT_EQ(store()->meta_int("end_ns", 0), 10 * 3'600'000'000'000 + 5000);
+}
+
 TEST_F(KinetoImport, WhatHasNoTimeIsCountedNotStored) {
   TraceText t(kToday);
   for (int i = 0; i < 5; ++i) t.event("cpu_op", "aten::add", "1", 10.0 * i, 5);
