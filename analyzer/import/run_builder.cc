@@ -267,6 +267,7 @@ Status RunBuilder::write_ops() {
   });
   for (const auto& [loop, threads] : loops()) passes.add_loop(loop, threads);
   Status status = ops_.merge([&](const RankedOp& op) {
+    exhausted_.begin(op);
     Op moved = op;
     moved.start -= first_;
     if (Status begun = nester.begin(moved); !begun.ok()) return begun;
@@ -289,6 +290,20 @@ Status RunBuilder::write_rows(Sorter& sorter) {
   const Status status = sorter.merge([&](Row row) {
     row.start -= first_;
     return batch.add(row);
+  });
+  return status.ok() ? batch.flush() : status;
+}
+
+Status RunBuilder::write_phases() {
+  Batch<Phase> batch([this](std::span<const Phase> rows) {
+    const Status status = writer_.add(rows);
+    return status.ok() ? commit_periodically() : status;
+  });
+  const Status status = phases_.merge([&](Phase phase) {
+    const bool ends = phase.kind == PhaseKind::kInput;
+    if (ends && exhausted_.contains(phase.thread, phase.start)) phase.kind = PhaseKind::kInputEnd;
+    phase.start -= first_;
+    return batch.add(phase);
   });
   return status.ok() ? batch.flush() : status;
 }
@@ -322,7 +337,7 @@ Result<Duration> RunBuilder::write(const std::function<bool()>& cancelled) {
   }
   Status status = write_names();
   if (status.ok()) status = write_ops();
-  if (status.ok()) status = write_rows<Phase>(phases_);
+  if (status.ok()) status = write_phases();
   if (status.ok()) status = write_rows<ApiCall>(calls_);
   if (status.ok()) status = write_rows<Kernel>(kernels_);
   if (status.ok()) status = write_rows<Copy>(copies_);

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+#include "analyzer/import/exhausted_waits.h"
 #include "analyzer/import/spill_file.h"
 #include "analyzer/import/time_sorter.h"
 #include "store/device_events.h"
@@ -132,7 +133,7 @@ class RunBuilder {
 
   Status write_names();
   Status write_ops();
-  Status write_phases();
+  Status write_phases();  // after the ops
   Status write_samples();
   template <typename Row, typename Sorter>
   Status write_rows(Sorter& sorter);
@@ -149,6 +150,7 @@ class RunBuilder {
   std::vector<ThreadFacts> facts_;  // as threads_
   std::map<std::string, std::int64_t> losses_;
 
+  ExhaustedWaits exhausted_;  // known once the ops are written
   TimeSorter<RankedOp, OpRank> ops_;
   TimeSorter<Phase, NoRank> phases_;
   TimeSorter<ApiCall, NoRank> calls_;

@@ -241,6 +241,51 @@ TEST_F(KinetoImport, FilesAreRanksOnOneClock) {
   EXPECT_EQ(reader->processes()[1].rank, 0);  // its place is taken
 }
 
+// Epochs of five batches, 20 ms apart. Each ends with a wait that finds the loader exhausted.
+TEST_F(KinetoImport, AWaitThatFindsTheLoaderExhaustedBeginsNoStep) {
+  const auto kinds = [this](bool with_ops, double pause) {
+    TraceText t(kToday);
+    double at = 0;
+    const auto wait = [&](double us) {
+      t.event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "1",
+              at, us);
+      t.event("cpu_op", "aten::stack", "1", at + 1, 2);  // inside the wait
+      at += us + 1;
+    };
+    for (int epoch = 0; epoch < 3; ++epoch) {
+      for (int batch = 0; batch < 5; ++batch) {
+        wait(100);
+        if (with_ops) t.event("cpu_op", "aten::linear", "1", at, 300);
+        t.event("user_annotation", "Optimizer.step#SGD.step", "1", at + 400, 50);
+        at += 500;
+      }
+      wait(20);
+      at += pause;
+    }
+    EXPECT_OK(import({write("t.json", t.text())}).status());
+    std::string found;
+    for (const Phase& phase : *store()->phases())
+      found += phase.kind == PhaseKind::kInput      ? "i"
+               : phase.kind == PhaseKind::kInputEnd ? "e"
+                                                    : "";
+    return found;
+  };
+  EXPECT_EQ(kinds(true, 20'000), "iiiiieiiiiieiiiiii") << "after the last there may be more";
+  EXPECT_EQ(kinds(false, 20'000), "iiiiieiiiiieiiiiii");
+  EXPECT_EQ(kinds(true, 300), "iiiiiiiiiiiiiiiiii") << "a batch may have been skipped";
+}
+
+// Without ops, nothing shows which batches are worked with.
+TEST_F(KinetoImport, WaitsInATraceWithoutOpsAreAllWaits) {
+  TraceText t(kToday);
+  for (int i = 0; i < 10; ++i) {
+    t.event("user_annotation", "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__", "1",
+            i * 9000.0, 100);
+  }
+  ASSERT_OK(import({write("t.json", t.text())}).status());
+  for (const Phase& phase : *store()->phases()) EXPECT_EQ(phase.kind, PhaseKind::kInput);
+}
+
 // The machine has run for two hours, so a time that never arrived, which is 0, is near.
 TEST_F(KinetoImport, ALongTraceIsReadFromItsBeginning) {
   constexpr std::int64_t kHour = 3'600'000'000;
