@@ -25,7 +25,7 @@ std::optional<StepSpan> parse_step_window(std::string_view text) {
   const std::size_t dash = text.find('-');
   const auto first = parse_number(text.substr(0, dash));
   const auto last = dash == std::string_view::npos ? first : parse_number(text.substr(dash + 1));
-  if (!first || !last || *first < 1 || *last < *first) return std::nullopt;
+  if (!first || !last || *first < 0 || *last < *first) return std::nullopt;
   return StepSpan{*first, *last};
 }
 

@@ -21,7 +21,8 @@ struct StepSpan {
   friend bool operator==(const StepSpan&, const StepSpan&) = default;
 };
 
-// "500-520" or "500". Nothing for any other text, an empty range, or one that starts below 1.
+// "500-520" or "500". Nothing for any other text, or an empty range. An imported trace may have a
+// step 0.
 std::optional<StepSpan> parse_step_window(std::string_view text);
 
 // The steps of an option such as --steps; nothing for "". Errors: kUsage, naming the option.

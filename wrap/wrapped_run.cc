@@ -46,6 +46,10 @@ Result<RunPlan> plan_of(const RunArguments& arguments) {
   plan.lines_rate = arguments.no_lines ? 0 : arguments.lines_rate;
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return steps.status();
+  if (*steps && (*steps)->first < 1) {
+    return Status::error(ErrorKind::kUsage,
+                         "--steps " + arguments.steps + ": the steps of a run are counted from 1");
+  }
   if (*steps) {
     plan.record.first_step = (*steps)->first;
     plan.record.last_step = (*steps)->last;

@@ -29,6 +29,18 @@ OpsRecorded ops_recorded(const RecordedRun& recording, const OpCoverage& coverag
   return recorded ? OpsRecorded::kAll : OpsRecorded::kNone;
 }
 
+// Whether a step may end in an unmarked wait for the next batch. Only the ops of the next forward
+// pass show where that wait ends.
+bool infers_pause_at_end(const Loop& loop) {
+  return loop.marker == StepMarker::kUser && !loop.input.begins.empty();
+}
+
+// Whether ops are no longer recorded after the step.
+bool is_cut_off(const OpCoverage& coverage, ProcessId process, TimeRange step) {
+  const OpsRecorded next = coverage.of(process, {step.end, step.end + Duration(step.length() / 2)});
+  return next == OpsRecorded::kNone || next == OpsRecorded::kPart;
+}
+
 // Which loops an op of a thread may concern.
 class Router {
  public:
@@ -102,8 +114,12 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
     LoopSweeper::Config config;
     config.launch_overhead = recording.facts.leaf_op_overhead;
     const ProcessId process = loops[i].process;
-    config.ops_recorded = [&recording, coverage, process](TimeRange step, bool has_ops) {
-      return ops_recorded(recording, *coverage, process, step, has_ops);
+    const bool pause_at_end = infers_pause_at_end(loops[i]);
+    config.ops_recorded = [&recording, coverage, process, pause_at_end](TimeRange step,
+                                                                        bool has_ops) {
+      const OpsRecorded own = ops_recorded(recording, *coverage, process, step, has_ops);
+      if (own != OpsRecorded::kAll || !pause_at_end) return own;
+      return is_cut_off(*coverage, process, step) ? OpsRecorded::kPart : own;
     };
     config.in_parts = coverage->in_parts(process) || recording.facts.ops_dropped;
     config.op_series = options.op_series;

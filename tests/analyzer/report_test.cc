@@ -273,6 +273,36 @@ TEST(Report, AStallCountsInWhicheverStepItFalls) {
   }
 }
 
+// The program marks its steps, and fetches a batch for 7 of 10 ms before each mark. What ends that
+// wait is the next forward pass, which after a block with ops is not seen.
+TEST(Report, TheLastStepWithOpsSaysNothingAboutAnInferredWait) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  constexpr std::int64_t kMs = 1'000'000;
+  for (int i = 0; i < 120; ++i) {
+    const std::int64_t at = i * 10 * kMs;
+    const bool with_ops = i / 5 % 2 == 1;
+    if (with_ops && i % 5 == 0) builder.phase(main, PhaseKind::kOpsBegin, at, at);
+    if (with_ops) builder.op(main, "aten::linear", at, at + kMs);
+    builder.phase(main, PhaseKind::kBackward, at + kMs, at + 2 * kMs);
+    if (with_ops) {
+      builder.op(main, "AddmmBackward0", at + kMs, at + 2 * kMs, OpScope::kBackwardFunction);
+    }
+    builder.phase(main, PhaseKind::kOptimizer, at + 2 * kMs, at + 3 * kMs);
+    if (with_ops) builder.op(main, "aten::add_", at + 2 * kMs, at + 3 * kMs);
+    builder.phase(main, PhaseKind::kStep, at + 10 * kMs, at + 10 * kMs);
+    if (with_ops && i % 5 == 4)
+      builder.phase(main, PhaseKind::kOpsEnd, at + 10 * kMs, at + 10 * kMs);
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  EXPECT_TRUE(loop.input.inferred);
+  EXPECT_NEAR(loop.shares[static_cast<std::size_t>(Category::kInput)], 0.7, 0.01);
+  EXPECT_TRUE(loop.steps[8].ops_recorded);
+  EXPECT_FALSE(loop.steps[9].ops_recorded) << "its wait ends where no op is seen";
+}
+
 // A block of steps with ops may concern one rank only.
 TEST(Report, AProcessWithoutOpsIsNotOneThatDoesNothing) {
   RecordingBuilder builder;
@@ -369,7 +399,8 @@ TEST(Report, AnalysisForTheStoreHoldsEachLoop) {
 TEST(StepSpan, Parses) {
   EXPECT_EQ(parse_step_window("500-520"), (StepSpan{500, 520}));
   EXPECT_EQ(parse_step_window("7"), (StepSpan{7, 7}));
-  for (const char* wrong : {"", "-", "0-3", "5-4", "a-b", "1-2-3", " 1-2", "1-"}) {
+  EXPECT_EQ(parse_step_window("0-3"), (StepSpan{0, 3}));
+  for (const char* wrong : {"", "-", "-1-3", "5-4", "a-b", "1-2-3", " 1-2", "1-"}) {
     EXPECT_FALSE(parse_step_window(wrong).has_value()) << wrong;
   }
 }

@@ -173,6 +173,9 @@ TEST_F(EarlierRecordings, FailedStartsLeaveThem) {
 
 TEST_F(EarlierRecordings, AWrongOptionLeavesThem) {
   EXPECT_EQ(wrap({"true"}, {"--schedule", "wait=1"}).exit_code, 2);
+  const Outcome from_zero = wrap({"true"}, {"--steps", "0-4"});
+  EXPECT_EQ(from_zero.exit_code, 2);
+  EXPECT_THAT(from_zero.err, HasSubstr("--steps 0-4: the steps of a run are counted from 1"));
   expect_unchanged("a wrong option");
 }
 
