@@ -10,10 +10,9 @@ Result<Cut> cut_of(const Analysis& analysis, const std::optional<StepRange>& ste
   Cut cut;
   for (const Step& step : analysis.steps) {
     if (step.number < steps->first || step.number > steps->last) continue;
-    const SessionTime end = step.start + step.dur;
-    if (!cut.range) cut.range = {step.start, end};
+    if (!cut.range) cut.range = {step.start, step.end()};
     cut.range->start = std::min(cut.range->start, step.start);
-    cut.range->end = std::max(cut.range->end, end);
+    cut.range->end = std::max(cut.range->end, step.end());
   }
   if (cut.range) return cut;
   const std::string asked =

@@ -244,6 +244,7 @@ Json StepPictures::picture_json(Picture& picture) {
           {"number", picture.step->number},
           {"start_ns", to_ns(picture.step->start)},
           {"wall_ns", to_ns(picture.step->dur)},
+          {"span_ns", to_ns(picture.range.length())},  // with evaluation and checkpoints inside it
           {"ops_recorded", picture.step->ops_recorded},
           {"times", times_json(*picture.step, loops_[picture.loop].device)},
           {"rows", rows_json(picture)},

@@ -70,9 +70,11 @@ function meanOf(category) {
 function detailsOf(category) {
   const wait = loop().rank_wait;
   if (category === "communication" && wait?.share >= 0.01) {
+    const most = wait.rank_part > 0.5 ? `most of it for rank ${wait.rank}` :
+                                        `for rank ${wait.rank} more than for others`;
     return [
       figure("rank_wait.share", "percent"),
-      inLoopUnits(` of the step waits for other ranks, most of it for rank ${wait.rank}`)
+      inLoopUnits(` of the step waits for other ranks, ${most}`)
     ];
   }
   const hidden = loop().hidden[category] ?? 0;

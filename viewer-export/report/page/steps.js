@@ -69,6 +69,8 @@ function aboutStep(step, picture, number) {
     h("p", null, h("strong", null, time(wall)),
       shared && inLoopUnits(` (the mean of ${stepsInGroup()} steps from ${step.number} on)`),
       `, ${(wall / median).toFixed(2)} × the median`, step.kind !== null && `, ${step.kind}`,
+      picture?.span_ns > wall &&
+          ` (and ${time(picture.span_ns - wall)} of evaluation or checkpoints inside it)`,
       `; began ${time(picture?.start_ns ?? step.start)} into the recording`,
       step.population === 0 &&
           "; not part of the verdict (warm-up, or outside the recorded window)",

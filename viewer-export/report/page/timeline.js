@@ -84,7 +84,7 @@ function rowOf(picture, row, slices, width, detail) {
   });
   for (const slice of own) {
     const lane = lanes.of(slice);
-    if (lane !== null) drawSlice(image, slice, lane, picture.wall_ns, width, detail);
+    if (lane !== null) drawSlice(image, slice, lane, picture.span_ns, width, detail);
   }
   return [
     h("p", {class: "row-title"}, row.name,
@@ -182,7 +182,7 @@ function scale(picture, width) {
               part === 1            ? "end" :
                                       "middle"
         },
-            time(picture.wall_ns * part)));
+            time(picture.span_ns * part)));
   }
   return image;
 }
