@@ -99,6 +99,7 @@ class Asker {
     limit_by_cores(result.predicted);
     result.notes = std::move(notes_);
     result.loop = std::move(loop_);
+    result.thread_sets_time = result.loop.device == DeviceId::kNone;
     return result;
   }
 
@@ -301,10 +302,10 @@ class Asker {
     if (workers_ == 0) return;
     const double least = least_step_ns(context_);
     if (predicted.step_ns >= least) return;
-    const double factor = least / predicted.step_ns;
+    // The batches come that much later.
+    predicted.exposed[static_cast<std::size_t>(Category::kInput)] += least - predicted.step_ns;
     predicted.step_ns = least;
     predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
-    for (double& ns : predicted.exposed) ns *= factor;
     notes_.push_back({.cores = context_.cores(),
                       .cores_left = context_.cores_left_by_others(),
                       .least_ns = least});

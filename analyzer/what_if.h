@@ -37,6 +37,9 @@ struct WhatIfAnswer {
   Prediction baseline;
   Prediction predicted;
   bool replayed = true;  // false: `baseline` is what was measured
+  // Whether the loop's thread sets the step time, so that Prediction::exposed says what a step
+  // consists of. The replay of a device does not say what delays it.
+  bool thread_sets_time = true;
   std::vector<WhatIfNote> notes;
 };
 

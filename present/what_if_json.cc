@@ -31,8 +31,8 @@ std::string what_if_json(const WhatIfAnswer& answer) {
       {"predicted_step_ns", std::llround(predicted.step_ns)},
       {"ci95", {std::llround(predicted.ci95.low), std::llround(predicted.ci95.high)}},
       {"saves_ns", answer.loop.wall.mean - std::llround(predicted.step_ns)},
-      {"exposed_before", exposed_json(answer.baseline)},
-      {"exposed_after", exposed_json(predicted)},
+      {"exposed_before", answer.thread_sets_time ? exposed_json(answer.baseline) : Json(nullptr)},
+      {"exposed_after", answer.thread_sets_time ? exposed_json(predicted) : Json(nullptr)},
       {"notes", notes}};
   return document_text(document);
 }

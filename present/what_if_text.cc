@@ -25,6 +25,7 @@ std::string row(const std::string& what, double ns, const std::string& rest) {
 }
 
 std::string changed_categories(const WhatIfAnswer& answer) {
+  if (!answer.thread_sets_time) return "";
   std::string text;
   for (std::size_t i = 0; i < answer.predicted.exposed.size(); ++i) {
     const double before = answer.baseline.exposed[i], after = answer.predicted.exposed[i];

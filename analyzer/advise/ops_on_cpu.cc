@@ -1,7 +1,9 @@
 // Ops that ran on the CPU in a loop that has a device: their data was never moved to the device, or
 // was copied back.
 #include <algorithm>
+#include <array>
 #include <map>
+#include <string_view>
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -12,6 +14,15 @@ namespace {
 
 // An op that runs longer on the host, launches nothing and calls no device API is a computation.
 constexpr double kLongest = 20'000;  // ns per call
+
+// Memory for a tensor of the device comes from PyTorch's own cache, so these call no device API
+// either.
+bool only_allocates(std::string_view name) {
+  constexpr std::array<std::string_view, 3> kPrefixes = {"aten::empty", "aten::new_empty",
+                                                         "aten::resize_"};
+  return std::ranges::any_of(kPrefixes,
+                             [name](std::string_view prefix) { return name.starts_with(prefix); });
+}
 
 // Paths inside or around which the device API was called.
 PathFlags on_device(const AdviceContext& context) {
@@ -57,8 +68,8 @@ CpuOps cpu_ops(const AdviceContext& context) {
   CpuOps ops{PathFlags(paths.size(), false), {}};
   for (std::size_t i = 1; i < paths.size(); ++i) {
     const std::string_view name = context.recording.text(paths.name(static_cast<OpPath>(i)));
-    if (device[i] || times[i] <= 0 || mean[name] < kLongest || !name.starts_with("aten::"))
-      continue;
+    const bool computes = name.starts_with("aten::") && !only_allocates(name);
+    if (device[i] || times[i] <= 0 || mean[name] < kLongest || !computes) continue;
     ops.paths[i] = true;
     ops.names[name] += times[i] / steps;
   }

@@ -3,6 +3,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "present/what_if_answer.h"
+#include "present/what_if_json.h"
+#include "present/what_if_text.h"
 #include "store/counters.h"
 #include "tests/analyzer/advice_run.h"
 
@@ -395,6 +398,18 @@ TEST(CudnnBenchmark, ChangingOpsAreNone) {
   EXPECT_EQ(advice_on(changing.recorded(), "cudnn-benchmark", all), nullptr);
 }
 
+// The thread runs ahead of the device, so what its own time consists of is no part of the step.
+TEST(WhatIfOnADevice, DoesNotDivideTheStepByTheLoopThread) {
+  const OnDevice sorts{.more = [](RecordingBuilder& builder, ThreadId main, int, std::int64_t& at) {
+    add_op(builder, main, "aten::sort", at, 800 * kUs);
+  }};
+  const auto answer = what_if(sorts.recorded().recording(), {.ops = {"aten::sort=2x"}});
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_FALSE(answer->thread_sets_time);
+  EXPECT_THAT(what_if_text(*answer), ::testing::Not(HasSubstr("where the loop thread")));
+  EXPECT_THAT(what_if_json(*answer), HasSubstr("\"exposed_after\": null"));
+}
+
 TEST(OpsOnCpu, AnOpThatLaunchesNothingComputesOnTheHost) {
   const OnDevice sorts{.more = [](RecordingBuilder& builder, ThreadId main, int, std::int64_t& at) {
     add_op(builder, main, "aten::sort", at, 800 * kUs);
@@ -407,6 +422,11 @@ TEST(OpsOnCpu, AnOpThatLaunchesNothingComputesOnTheHost) {
     for (int i = 0; i < 80; ++i) add_op(builder, main, "aten::view", at);
   }};
   EXPECT_EQ(advice_on(views.recorded(), "ops-on-cpu", all), nullptr) << "a view computes nothing";
+  const OnDevice makes{.more = [](RecordingBuilder& builder, ThreadId main, int, std::int64_t& at) {
+    for (const char* op : {"aten::empty", "aten::empty_like", "aten::new_empty", "aten::resize_"})
+      add_op(builder, main, op, at, 200 * kUs);
+  }};
+  EXPECT_EQ(advice_on(makes.recorded(), "ops-on-cpu", all), nullptr) << "of the device's memory";
   EXPECT_EQ(advice_on(record(reading(0)), "ops-on-cpu", all), nullptr) << "there is no device";
 }
 
