@@ -264,7 +264,8 @@ TEST_F(KinetoImport, AWaitThatFindsTheLoaderExhaustedBeginsNoStep) {
     }
     EXPECT_OK(import({write("t.json", t.text())}).status());
     std::string found;
-    for (const Phase& phase : *store()->phases())
+    const auto phases = store()->phases();
+    for (const Phase& phase : *phases)
       found += phase.kind == PhaseKind::kInput      ? "i"
                : phase.kind == PhaseKind::kInputEnd ? "e"
                                                     : "";
@@ -283,7 +284,10 @@ TEST_F(KinetoImport, WaitsInATraceWithoutOpsAreAllWaits) {
             i * 9000.0, 100);
   }
   ASSERT_OK(import({write("t.json", t.text())}).status());
-  for (const Phase& phase : *store()->phases()) EXPECT_EQ(phase.kind, PhaseKind::kInput);
+  const auto phases = store()->phases();
+  ASSERT_OK(phases.status());
+  EXPECT_THAT(*phases, SizeIs(10));
+  for (const Phase& phase : *phases) EXPECT_EQ(phase.kind, PhaseKind::kInput);
 }
 
 // The machine has run for two hours, so a time that never arrived, which is 0, is near.

@@ -283,7 +283,12 @@ TEST(Report, TheLastStepWithOpsSaysNothingAboutAnInferredWait) {
     const std::int64_t at = i * 10 * kMs;
     const bool with_ops = i / 5 % 2 == 1;
     if (with_ops && i % 5 == 0) builder.phase(main, PhaseKind::kOpsBegin, at, at);
-    if (with_ops) builder.op(main, "aten::linear", at, at + kMs);
+    const auto numbered = [&](const char* name, std::int64_t from, std::int64_t to, int number) {
+      builder.op(main, name, from, to);
+      builder.ops().back().sequence = number;  // of the next autograd node
+    };
+    if (with_ops) numbered("aten::linear", at, at + kMs - 1000, i);
+    if (with_ops) numbered("aten::ones_like", at + kMs - 1000, at + kMs, i + 1);
     builder.phase(main, PhaseKind::kBackward, at + kMs, at + 2 * kMs);
     if (with_ops) {
       builder.op(main, "AddmmBackward0", at + kMs, at + 2 * kMs, OpScope::kBackwardFunction);
