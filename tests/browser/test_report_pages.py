@@ -241,9 +241,9 @@ def test_an_evaluation_is_told_and_drawn_apart_from_the_steps(open_report, repor
         const {data} = Chart.getChart(document.querySelector('main canvas'));
         const drawn = data.datasets.find((set) => set.label === 'evaluation').data;
         return drawn.map((ns, i) => ns === null ? null : [data.labels[i], ns]).filter(Boolean); }""")
-    assert [step for step, _ in bars] == [11, 21, 31, 40]
+    assert [step for step, _ in bars] == [10, 20, 30, 40]
     assert all(ns == pytest.approx(6e6, rel=0.1) for _, ns in bars)
-    assert "evaluation in step 11" in text
+    assert "evaluation after step 10" in text
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -252,7 +252,7 @@ def test_bars_that_are_clipped_say_so(open_report, reports, width):
     marks = page.locator(".graph").first.locator(".mark")
     assert marks.count() == 4 and all(mark.startswith("↑") for mark in marks.all_inner_texts())
     assert "↑ 6.00 ms" in marks.first.inner_text()
-    assert "4 bars are higher than the graph and marked ↑: evaluation in step 11" in text_of(page)
+    assert "4 bars are higher than the graph and marked ↑: evaluation after step 10" in text_of(page)
     for mark in marks.all():
         box = mark.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
