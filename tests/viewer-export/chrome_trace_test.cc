@@ -282,6 +282,10 @@ TEST(ChromeTraceOfARun, WhatIsNoStepIsDrawnBetweenAndInsideTheSteps) {
   EXPECT_EQ(ns(second["dur"]), to_ns(half + step.paused)) << "it ends where it ended";
   EXPECT_EQ(second["tid"], segments[0]["tid"]);
   expect_strict_nesting(trace);
+  ChromeTraceOptions options;
+  options.steps = StepRange{2, 2};
+  EXPECT_EQ(export_store(dir / "run.db", options).summary.ops, trace.summary.ops / run.steps)
+      << "and is exported up to there";
 }
 
 TEST(ChromeTraceOfARun, ADeathIsMarkedAndTheOpsItHappenedInAreDrawnUpToIt) {
