@@ -252,7 +252,9 @@ def test_bars_that_are_clipped_say_so(open_report, reports, width):
     marks = page.locator(".graph").first.locator(".mark")
     assert marks.count() == 4 and all(mark.startswith("↑") for mark in marks.all_inner_texts())
     assert "↑ 6.00 ms" in marks.first.inner_text()
-    assert "4 bars are higher than the graph and marked ↑: evaluation after step 10" in text_of(page)
+    assert "4 bars are higher than the graph and marked ↑: evaluation after step 10" in text_of(
+        page
+    )
     for mark in marks.all():
         box = mark.bounding_box()
         assert box["x"] >= 0 and box["x"] + box["width"] <= width
