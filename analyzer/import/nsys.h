@@ -56,8 +56,8 @@ class NsysReader {
   Status read_syncs();
   Status take_range(const Statement& row);
 
-  // The common part of the rows of activities; columns 0 to 6 are kActivityColumns.
   [[nodiscard]] std::int64_t since_session(std::int64_t time) const;
+  // The common part of the rows of activities; columns 0 to 6 are kActivityColumns.
   bool place(const Statement& row, SessionTime& start, Duration& dur);
   bool activity(const Statement& row, Activity& activity);
   std::int64_t correlation(const Statement& row, int at, ProcessId process);

@@ -281,31 +281,30 @@ Status RunBuilder::write_ops() {
   return status;
 }
 
-template <typename Row, typename Sorter>
-Status RunBuilder::write_rows(Sorter& sorter) {
+template <typename Row, typename Sorter, typename Adjust>
+Status RunBuilder::write_rows(Sorter& sorter, Adjust adjust) {
   Batch<Row> batch([this](std::span<const Row> rows) {
     const Status status = writer_.add(rows);
     return status.ok() ? commit_periodically() : status;
   });
   const Status status = sorter.merge([&](Row row) {
+    adjust(row);
     row.start -= first_;
     return batch.add(row);
   });
   return status.ok() ? batch.flush() : status;
 }
 
+template <typename Row, typename Sorter>
+Status RunBuilder::write_rows(Sorter& sorter) {
+  return write_rows<Row>(sorter, [](Row&) {});
+}
+
 Status RunBuilder::write_phases() {
-  Batch<Phase> batch([this](std::span<const Phase> rows) {
-    const Status status = writer_.add(rows);
-    return status.ok() ? commit_periodically() : status;
+  return write_rows<Phase>(phases_, [this](Phase& phase) {
+    const bool waits = phase.kind == PhaseKind::kInput;
+    if (waits && exhausted_.contains(phase.thread, phase.start)) phase.kind = PhaseKind::kInputEnd;
   });
-  const Status status = phases_.merge([&](Phase phase) {
-    const bool ends = phase.kind == PhaseKind::kInput;
-    if (ends && exhausted_.contains(phase.thread, phase.start)) phase.kind = PhaseKind::kInputEnd;
-    phase.start -= first_;
-    return batch.add(phase);
-  });
-  return status.ok() ? batch.flush() : status;
 }
 
 Status RunBuilder::write_samples() {

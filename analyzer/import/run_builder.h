@@ -135,6 +135,9 @@ class RunBuilder {
   Status write_ops();
   Status write_phases();  // after the ops
   Status write_samples();
+  // `adjust` changes each row before it is written.
+  template <typename Row, typename Sorter, typename Adjust>
+  Status write_rows(Sorter& sorter, Adjust adjust);
   template <typename Row, typename Sorter>
   Status write_rows(Sorter& sorter);
   Status write_losses();
