@@ -92,15 +92,16 @@ std::map<ProcessId, std::set<ThreadId>> launching_threads(const RecordedRun& rec
 
 // If a device's calls are all unknown, an importer did not see them. Its work can only be that of
 // its process's one loop.
-std::vector<DeviceId> devices_of(const DeviceWork& work, const std::vector<Loop>& loops,
-                                 ProcessId process, const std::set<ThreadId>& threads) {
+std::vector<DeviceId> devices_of(const RecordedRun& recording, const DeviceWork& work,
+                                 const std::vector<Loop>& loops, ProcessId process,
+                                 const std::set<ThreadId>& threads) {
   std::vector<DeviceId> devices = work.devices_of(threads);
-  const auto in_process = [process](const Loop& loop) { return loop.process == process; };
-  if (std::count_if(loops.begin(), loops.end(), in_process) == 1) {
-    const std::vector<DeviceId> more = work.devices_without_calls(process);
-    devices.insert(devices.end(), more.begin(), more.end());
-    std::sort(devices.begin(), devices.end());
+  if (std::ranges::count(loops, process, &Loop::process) != 1) return devices;
+  for (const StoredDevice& device : recording.devices) {
+    if (device.process == process && work.calls_are_unknown(device.id))
+      devices.push_back(device.id);
   }
+  std::sort(devices.begin(), devices.end());
   return devices;
 }
 
@@ -131,7 +132,7 @@ Router make_router(const RecordedRun& recording, const std::vector<Loop>& loops,
       std::set<ThreadId> threads = launching[loops[i].process];
       threads.insert(loops[i].thread);
       config.devices.emplace(*options.devices, loops[i].thread, threads,
-                             devices_of(*options.devices, loops, process, threads));
+                             devices_of(recording, *options.devices, loops, process, threads));
     }
     if (options.observer) config.observer = options.observer(i);
     config.role = [&role, i](std::size_t step) { return role(i, step); };

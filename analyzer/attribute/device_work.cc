@@ -183,9 +183,6 @@ Status DeviceWork::Builder::read_activities(DeviceWork& work) {
 Result<DeviceWork> DeviceWork::read(const RecordedRun& recording) {
   DeviceWork work;
   if (recording.devices.empty()) return work;
-  for (const StoredDevice& device : recording.devices) {
-    work.process_of_[device.id] = device.process;
-  }
   Builder builder(recording);
   if (Status status = builder.read_calls(work); !status.ok()) return status;
   if (Status status = builder.read_activities(work); !status.ok()) return status;
@@ -220,14 +217,9 @@ std::vector<DeviceId> DeviceWork::devices_of(const std::set<ThreadId>& threads) 
   return result;
 }
 
-std::vector<DeviceId> DeviceWork::devices_without_calls(ProcessId process) const {
-  std::vector<DeviceId> result;
-  for (const auto& [device, callers] : callers_) {
-    const auto owner = process_of_.find(device);
-    const bool its_own = owner != process_of_.end() && owner->second == process;
-    if (its_own && callers.empty()) result.push_back(device);
-  }
-  return result;
+bool DeviceWork::calls_are_unknown(DeviceId device) const {
+  const auto known = callers_.find(device);
+  return known != callers_.end() && known->second.empty();
 }
 
 }  // namespace stepscope

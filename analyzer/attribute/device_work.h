@@ -78,8 +78,8 @@ class DeviceWork {
   [[nodiscard]] const Launcher* launcher_of(std::int64_t correlation) const;
   // The devices to which a call of one of `threads` submitted work, in order.
   [[nodiscard]] std::vector<DeviceId> devices_of(const std::set<ThreadId>& threads) const;
-  // The devices that worked for `process` but whose calls are all unknown, in order.
-  [[nodiscard]] std::vector<DeviceId> devices_without_calls(ProcessId process) const;
+  // Whether the device worked, but none of the calls that gave it the work is known.
+  [[nodiscard]] bool calls_are_unknown(DeviceId device) const;
 
  private:
   struct Span {
@@ -92,7 +92,6 @@ class DeviceWork {
   std::map<ThreadId, Span> threads_;
   std::map<DeviceId, std::vector<DeviceActivity>> devices_;
   std::map<DeviceId, std::set<ThreadId>> callers_;  // that submitted work to each device
-  std::map<DeviceId, ProcessId> process_of_;
 };
 
 }  // namespace stepscope
