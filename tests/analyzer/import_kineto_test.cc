@@ -2,20 +2,17 @@
 // the store; and files that are not as they should be.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <zlib.h>
 
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "analyzer/import/import.h"
 #include "analyzer/import/kineto_names.h"
-#include "analyzer/recording.h"
-#include "store/counters.h"
 #include "store/trace_reader.h"
 #include "tests/analyzer/kineto_dialects.h"
+#include "tests/analyzer/kineto_import.h"
 #include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
@@ -26,9 +23,7 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-using ::testing::IsEmpty;
 using ::testing::SizeIs;
-using testing::TempDir;
 
 TEST(KinetoNames, SayWhatWasCopied) {
   const CopyName copy = parse_copy_name("Memcpy HtoD (Pageable -> Device)");
@@ -55,50 +50,6 @@ TEST(KinetoNames, SayRankAndThread) {
   EXPECT_EQ(own_thread_name("thread pool (x)"), "thread pool (x)");
   EXPECT_EQ(own_thread_name("loader"), "loader");
 }
-
-class KinetoImport : public ::testing::Test {
- protected:
-  fs::path write(const char* name, const std::string& text) {
-    std::ofstream(dir_ / name, std::ios::binary) << text;
-    return dir_ / name;
-  }
-  fs::path write_gzip(const char* name, const std::string& text) {
-    gzFile file = gzopen((dir_ / name).c_str(), "wb");
-    gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
-    gzclose(file);
-    return dir_ / name;
-  }
-  Result<ImportSummary> import(const std::vector<fs::path>& files, bool partial = false) {
-    ImportOptions options;
-    options.partial = partial;
-    return import_traces(files, out_, options);
-  }
-  std::unique_ptr<TraceReader> store() { return testing::open_store(out_); }
-  std::vector<std::string> names_in_folder() {
-    std::vector<std::string> names;
-    for (const auto& entry : fs::directory_iterator(dir_.path()))
-      names.push_back(entry.path().filename());
-    std::sort(names.begin(), names.end());
-    return names;
-  }
-  // "name thread start-end self scope phase", by end.
-  std::vector<std::string> ops(const TraceReader& reader) {
-    std::vector<std::string> lines;
-    EXPECT_OK(reader.for_each_op([&](const Op& op) {
-      lines.push_back(std::string(reader.text(op.name)) + " " +
-                      std::to_string(static_cast<std::uint32_t>(op.thread)) + " " +
-                      std::to_string(to_ns(op.start)) + "-" +
-                      std::to_string(to_ns(op.start + op.dur)) + " " +
-                      std::to_string(to_ns(op.self)) + " " +
-                      std::to_string(static_cast<int>(op.scope)) + " " + phase_name(op.phase));
-      return true;
-    }));
-    return lines;
-  }
-
-  const TempDir dir_;
-  const fs::path out_ = dir_ / "run.db";
-};
 
 class KinetoDialect : public KinetoImport, public ::testing::WithParamInterface<Dialect> {};
 
@@ -203,8 +154,6 @@ INSTANTIATE_TEST_SUITE_P(All, KinetoDialect, ::testing::ValuesIn(kDialects),
                            return std::string("Of").append(std::to_string(dialect.index));
                          });
 
-constexpr const Dialect& kToday = kDialects[3];
-
 TEST_F(KinetoImport, TellsGzipByItsContent) {
   const std::string text = training_step(kToday);
   ASSERT_OK(import({write_gzip("packed.json", text)}).status());
@@ -224,21 +173,6 @@ TEST_F(KinetoImport, ReadsAllMembersOfAGzipFileAndIgnoresWhatFollows) {
   both.close();
   ASSERT_OK(import({dir_ / "both.gz"}).status());
   EXPECT_THAT(ops(*store()), SizeIs(9));
-}
-
-TEST_F(KinetoImport, FilesAreRanksOnOneClock) {
-  TraceText first(kToday), second(kToday);
-  first.event("cpu_op", "aten::add", "1", 10, 5);
-  second.event("cpu_op", "aten::mul", "1", 4, 5);  // began earlier than the first file
-  const auto summary =
-      import({write("a_rank1.json", first.text()), write("b.json", second.text())});
-  ASSERT_OK(summary.status());
-  const auto reader = store();
-  EXPECT_THAT(ops(*reader),
-              ElementsAre("aten::mul 2 0-5000 5000 0 none", "aten::add 1 6000-11000 5000 0 none"));
-  ASSERT_THAT(reader->processes(), SizeIs(2));
-  EXPECT_EQ(reader->processes()[0].rank, 1);  // from its name
-  EXPECT_EQ(reader->processes()[1].rank, 0);  // its place is taken
 }
 
 // Epochs of five batches, 20 ms apart. Each ends with a wait that finds the loader exhausted.
@@ -449,75 +383,6 @@ TEST_F(KinetoImport, SaysWhatIsWrongWithAFile) {
       .seekp(12)
       .write("\xff\xff\xff\xff", 4);
   error(packed, ErrorKind::kBadInput, "byte ");
-}
-
-TEST_F(KinetoImport, RefusesATraceThatIsGivenTwice) {
-  Dialect dialect = kToday;
-  dialect.before = R"("displayTimeUnit": "ms", "trace_id": "2CAB18F2",)";
-  const std::string text = training_step(dialect);
-  const fs::path one = write("one.json", text), copy = write_gzip("copy.json.gz", text);
-  const auto refused = [&](const fs::path& second) {
-    const Status status = import({one, second}).status();
-    EXPECT_EQ(status.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(status.message(), HasSubstr(second.string() + ": is the same trace as"));
-  };
-  refused(one);
-  refused(dir_ / "./one.json");
-  refused(copy);
-}
-
-// Profiles that are requested of all ranks at once may have one id.
-TEST_F(KinetoImport, TakesRanksWithTheSameTraceId) {
-  std::vector<fs::path> files;
-  for (const std::string rank : {"0", "1"}) {
-    const std::string before = R"("displayTimeUnit": "ms", "trace_id": "2CAB18F2",)"
-                               R"("distributedInfo": {"rank": )" +
-                               rank + "},";
-    Dialect dialect = kToday;
-    dialect.before = before.c_str();
-    files.push_back(write(("rank" + rank + ".json").c_str(), training_step(dialect)));
-  }
-  EXPECT_OK(import(files).status());
-}
-
-TEST_F(KinetoImport, KeepsTheHostOfEachRank) {
-  const auto rank_on = [this](int rank, const std::string& host) {
-    Dialect dialect = kToday;
-    const std::string before = R"("distributedInfo": {"rank": )" + std::to_string(rank) + "},";
-    const std::string after =
-        R"(, "host_name": ")" + host + R"(", "baseTimeNanoseconds": 1790857026000000000)";
-    dialect.before = before.c_str();
-    dialect.after = after.c_str();
-    return write(("rank" + std::to_string(rank) + ".json").c_str(), training_step(dialect));
-  };
-  ASSERT_OK(import({rank_on(0, "h0"), rank_on(1, R"(h\n1)"), rank_on(2, "h0")}).status());
-  const auto several = store();
-  EXPECT_FALSE(several->meta("host"));
-  const auto recording = read_recording(*several);
-  ASSERT_OK(recording.status());
-  EXPECT_THAT(recording->facts.hosts, ElementsAre("h0", "h\n1"));
-  EXPECT_EQ(recording->facts.rank_hosts.at(1), "h\n1");
-  EXPECT_EQ(recording->facts.rank_hosts.at(2), "h0");
-
-  ASSERT_OK(import({rank_on(0, "h0"), rank_on(1, "h0")}).status());
-  EXPECT_EQ(store()->meta("host"), "h0");
-  EXPECT_FALSE(store()->meta("rank_hosts"));
-}
-
-TEST_F(KinetoImport, RefusesTwoTracesOfOneRankOrProcess) {
-  const auto refused = [this](const Dialect& dialect, const std::string& names,
-                              const std::string& why) {
-    const fs::path a = write(("a" + names).c_str(), training_step(dialect));
-    const fs::path b = write(("b" + names).c_str(), training_step(dialect));
-    const Status status = import({a, b}).status();
-    EXPECT_EQ(status.kind(), ErrorKind::kUsage);
-    EXPECT_THAT(status.message(), HasSubstr(b.string() + ": is of " + why + a.string() + "; "));
-  };
-  Dialect dialect = kToday;
-  refused(dialect, ".json", "the same process as ");
-  refused(dialect, "-rank3.json", "rank 3, as is ");
-  dialect.before = R"("distributedInfo": {"rank": 5},)";
-  refused(dialect, ".json", "rank 5, as is ");
 }
 
 TEST_F(KinetoImport, RefusesToReplaceWhatIsNoStore) {
