@@ -119,6 +119,7 @@ def test_python_programs(compare, case, options):
 
 
 @pytest.mark.parametrize("how", ["excluded", "isolated"])
+@pytest.mark.usefixtures("python_ops")  # without hooks, a line says so
 def test_python_programs_that_are_not_recorded(compare, how):
     program = f"CASE = {PYTHON['hook']!r}\n{PROGRAM}"
     if how == "excluded":
