@@ -9,6 +9,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <cstdint>
 #include <cstring>
 #include <string_view>
 
