@@ -7,6 +7,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "store/limits.h"
 
@@ -147,6 +148,19 @@ void ActivityDecoder::decode(std::span<const std::byte> bytes, const ClockMap& c
     at += size;
   }
   add_outer_driver_calls(out);
+  take_waiting_syncs(clock, out);
+}
+
+// Of contexts that have become known.
+void ActivityDecoder::take_waiting_syncs(const ClockMap& clock, DeviceEvents& out) {
+  if (waiting_syncs_.empty() || device_of_context_.size() == contexts_at_last_try_) return;
+  contexts_at_last_try_ = device_of_context_.size();
+  for (const SyncRecord& sync : std::exchange(waiting_syncs_, {})) take_sync(sync, clock, out);
+}
+
+void ActivityDecoder::give_up_waiting() {
+  bad_ += static_cast<std::int64_t>(waiting_syncs_.size());
+  waiting_syncs_.clear();
 }
 
 void ActivityDecoder::take(const std::byte* record, ActivityKind kind, const ClockMap& clock,
@@ -164,7 +178,7 @@ void ActivityDecoder::take(const std::byte* record, ActivityKind kind, const Clo
     case ActivityKind::kMemset:
       return take_memset(record, clock, out);
     case ActivityKind::kSync:
-      return take_sync(record, clock, out);
+      return take_sync(read<SyncRecord>(record), clock, out);
     case ActivityKind::kOverhead:
       return take_overhead(record, clock, out);
     case ActivityKind::kContext:
@@ -279,15 +293,20 @@ void ActivityDecoder::take_memset(const std::byte* bytes, const ClockMap& clock,
   out.memsets.push_back(memset);
 }
 
-// A sync record names its context, not its device. An earlier context record or kernel gives the
-// device.
-void ActivityDecoder::take_sync(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out) {
-  const auto record = read<SyncRecord>(bytes);
+// A sync record names its context, not its device, which a record of the context or a kernel gives.
+// CUPTI has a buffer for each thread, so that record may be in a buffer that is delivered later.
+void ActivityDecoder::take_sync(const SyncRecord& record, const ClockMap& clock,
+                                DeviceEvents& out) {
   Span span;
   if (!place(record.start, record.end, clock, span)) return;
   const auto device = device_of_context_.find(record.context);
   if (device == device_of_context_.end()) {
-    ++bad_;
+    constexpr std::size_t kMaxWaiting = 1U << 16;
+    if (waiting_syncs_.size() < kMaxWaiting) {
+      waiting_syncs_.push_back(record);
+    } else {
+      ++bad_;
+    }
     return;
   }
   Sync sync;

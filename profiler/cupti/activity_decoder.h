@@ -61,6 +61,8 @@ class ActivityDecoder {
   // are one call.
   void decode(std::span<const std::byte> bytes, const ClockMap& clock, DeviceEvents& out);
 
+  // No more records follow: waits in contexts of which no record told the device are malformed.
+  void give_up_waiting();
   // The number of malformed records.
   [[nodiscard]] std::int64_t bad_records() const { return bad_; }
 
@@ -81,7 +83,8 @@ class ActivityDecoder {
   template <typename Record>
   void take_copy(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_memset(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
-  void take_sync(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
+  void take_sync(const SyncRecord& record, const ClockMap& clock, DeviceEvents& out);
+  void take_waiting_syncs(const ClockMap& clock, DeviceEvents& out);
   void take_overhead(const std::byte* bytes, const ClockMap& clock, DeviceEvents& out);
   void take_context(const std::byte* bytes);
   void know_context(std::uint32_t context, std::uint32_t device);
@@ -95,6 +98,8 @@ class ActivityDecoder {
   const RecordSizes sizes_;
   ActivityContext& context_;
   std::unordered_map<std::uint32_t, std::uint32_t> device_of_context_;
+  std::vector<SyncRecord> waiting_syncs_;  // until their contexts are known
+  std::size_t contexts_at_last_try_ = 0;
   std::vector<DriverCall> driver_calls_;  // of the current buffer
   std::unordered_map<std::uint32_t, std::vector<TimeRange>> runtime_calls_;  // by thread
   std::int64_t bad_ = 0;

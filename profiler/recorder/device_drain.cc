@@ -90,6 +90,7 @@ Status DeviceDrain::drain_unfinished() {
     if (Status status = drain_buffer(i, kDeviceBufferBytes); !status.ok()) return status;
     area_.buffers[i].state.store(DeviceBufferState::kFree, std::memory_order_release);
   }
+  decoder_->give_up_waiting();
   return store_losses();
 }
 
