@@ -7,6 +7,7 @@
 #include <new>
 #include <utility>
 
+#include "profiler/cupti/query_calls.h"
 #include "profiler/ring/clock.h"
 #include "profiler/ring/prefault.h"
 
@@ -61,6 +62,10 @@ std::optional<std::string> Collector::follow(const Region& region, bool wanted) 
     status = start(region);
   }
   if (status.ok()) status = set_recording(wanted);
+  if (status.ok()) {
+    describe_devices();
+    flush_when_due();
+  }
   if (status.ok()) return std::nullopt;
   state_ = State::kUnusable;
   // Leave CUPTI to a profiler that the program may start itself.
@@ -115,6 +120,7 @@ Status Collector::prepare_library() {
                    "cuptiActivityRegisterCallbacks");
   }
   if (!status.ok()) return status;
+  find_query_calls();
   // Registered now that CUDA is initialised, so that this handler runs before CUDA's own.
   std::atexit(stop_at_exit);
   return {};
@@ -150,12 +156,60 @@ Status Collector::set_recording(bool on) {
     for (const ActivityKind kind : kRecordedKinds) cupti_.disable(static_cast<std::uint32_t>(kind));
     return status;
   }
-  // Flushing stays on after a window: work launched in it may end later. Not vital: without it,
-  // buffers are handed over when they are full and at the end.
-  static_cast<void>(cupti_.flush_period(kFlushPeriodMs));
+  // No cuptiActivityFlushPeriod(): with it, CUPTI delivers full buffers once a period only.
+  if (on) leave_out_query_calls();
+  flush_at_ns_ = read_clock_ns(CLOCK_MONOTONIC) + kFlushPeriodNs;
   state_ = on ? State::kRecording : State::kReady;
   area_.load()->recording.store(on ? 1 : 0, std::memory_order_relaxed);
   return {};
+}
+
+void Collector::find_query_calls() {
+  constexpr std::uint32_t kFunctions = 2000;  // more than CUDA has, of either kind
+  const auto find = [this](int domain, std::vector<std::uint32_t>& found) {
+    for (std::uint32_t function = 1; function < kFunctions; ++function) {
+      const char* name = nullptr;
+      if (cupti_.get_callback_name(domain, function, &name) != 0 || name == nullptr) continue;
+      if (is_query_call(name)) found.push_back(function);
+    }
+  };
+  if (cupti_.enable_runtime_call != nullptr) find(kRuntimeDomain, runtime_queries_);
+  if (cupti_.enable_driver_call != nullptr) find(kDriverDomain, driver_queries_);
+}
+
+void Collector::leave_out_query_calls() {
+  for (const std::uint32_t function : runtime_queries_) cupti_.enable_runtime_call(function, 0);
+  for (const std::uint32_t function : driver_queries_) cupti_.enable_driver_call(function, 0);
+}
+
+// By records in a buffer of their own, as if CUPTI had written them. The program may initialise
+// CUDA at any time, so this tries until it has.
+void Collector::describe_devices() {
+  if (told_of_devices_) return;
+  if (devices_.empty()) devices_ = read_cuda_devices();
+  const std::size_t bytes = sizes_.of(ActivityKind::kDevice);
+  std::uint8_t* buffer = nullptr;
+  std::size_t room = 0, most = 0;
+  if (devices_.empty()) return;
+  buffer_requested(&buffer, &room, &most);
+  if (buffer == nullptr) return;
+  std::size_t used = 0;
+  for (CudaDevice& device : devices_) {
+    if (used + bytes > room) break;
+    device.record.name = reinterpret_cast<std::uint64_t>(device.name.c_str());
+    std::memcpy(buffer + used, &device.record, sizeof(device.record));
+    used += bytes;
+  }
+  hand_over(*area_.load(), buffer, used);
+  told_of_devices_ = true;
+}
+
+void Collector::flush_when_due() {
+  if (flush_at_ns_ == 0) return;
+  const std::int64_t now_ns = read_clock_ns(CLOCK_MONOTONIC);
+  if (now_ns < flush_at_ns_) return;
+  static_cast<void>(cupti_.flush_all(0));
+  flush_at_ns_ = state_ == State::kRecording ? now_ns + kFlushPeriodNs : 0;
 }
 
 void Collector::stop() {
@@ -166,6 +220,7 @@ void Collector::stop() {
   static_cast<void>(cupti_.flush_all(kForced));
   count_dropped(*area_.load(), nullptr, 0);
   area_.store(nullptr, std::memory_order_release);
+  told_of_devices_ = false;
   state_ = State::kIdle;
 }
 
@@ -235,24 +290,28 @@ void Collector::hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t va
   if (buffer == nullptr || at < 0 || at >= std::ptrdiff_t{sizeof(area.data)}) return;
   DeviceBuffer& slot = area.buffers[static_cast<std::size_t>(at) / kDeviceBufferBytes];
   if (slot.state.load(std::memory_order_relaxed) != DeviceBufferState::kGiven) return;
-  note_names(buffer, valid_bytes);
+  look_through(area, buffer, valid_bytes);
   slot.valid_bytes = static_cast<std::uint32_t>(valid_bytes);
   slot.number = area.full_buffers.fetch_add(1, std::memory_order_relaxed);
   slot.state.store(DeviceBufferState::kFull, std::memory_order_release);
 }
 
-void Collector::note_names(const std::uint8_t* buffer, std::size_t valid_bytes) {
+// Notes the names that the records refer to, and counts launches.
+void Collector::look_through(DeviceArea& area, const std::uint8_t* buffer,
+                             std::size_t valid_bytes) {
   const MutexLock lock(names_mutex_);
+  std::uint64_t launches = 0;
   for (std::size_t at = 0; at + sizeof(std::uint32_t) <= valid_bytes;) {
     const auto kind = read<std::uint32_t>(buffer + at);
     const std::uint32_t size = sizes_.of(kind);
-    if (size == 0 || size > valid_bytes - at) return;
+    if (size == 0 || size > valid_bytes - at) break;
     const std::uint8_t* record = buffer + at;
     at += size;
     switch (static_cast<ActivityKind>(kind)) {
       case ActivityKind::kKernel: {
-        const std::uint64_t name = read<KernelRecord>(record).name;
-        names_.note(NameSpace::kAddress, name, text_at(name));
+        const auto kernel = read<KernelRecord>(record);
+        names_.note(NameSpace::kAddress, kernel.name, text_at(kernel.name));
+        if (kernel.graph == 0) ++launches;
         break;
       }
       case ActivityKind::kDevice: {
@@ -266,10 +325,16 @@ void Collector::note_names(const std::uint8_t* buffer, std::size_t valid_bytes) 
       case ActivityKind::kDriverCall:
         note_call(NameSpace::kDriverCall, read<ApiRecord>(record).callback);
         break;
+      case ActivityKind::kCopy:
+      case ActivityKind::kPeerCopy:
+      case ActivityKind::kMemset:
+        ++launches;
+        break;
       default:
         break;
     }
   }
+  area.launches.fetch_add(launches, std::memory_order_relaxed);
 }
 
 void Collector::note_call(NameSpace space, std::uint32_t function) {

@@ -15,7 +15,9 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "profiler/cupti/cuda_devices.h"
 #include "profiler/cupti/cupti_library.h"
 #include "profiler/cupti/device_area.h"
 #include "profiler/cupti/name_log.h"
@@ -26,8 +28,9 @@ namespace stepscope {
 
 class Collector {
  public:
-  // How often CUPTI delivers buffers that are not yet full.
-  static constexpr std::uint32_t kFlushPeriodMs = 1000;
+  // CUPTI delivers full buffers by itself. The others are asked for this often while it records,
+  // which takes some 2 ms, and once this long after a window.
+  static constexpr std::int64_t kFlushPeriodNs = 1'000'000'000;
 
   // The instance of this process. Never destroyed: CUPTI may deliver a buffer after static
   // destructors.
@@ -58,6 +61,10 @@ class Collector {
   Status start(const Region& region) STEPSCOPE_REQUIRES(mutex_);
   Status prepare_library() STEPSCOPE_REQUIRES(mutex_);
   Status set_recording(bool on) STEPSCOPE_REQUIRES(mutex_);
+  void find_query_calls() STEPSCOPE_REQUIRES(mutex_);
+  void leave_out_query_calls() STEPSCOPE_REQUIRES(mutex_);
+  void flush_when_due() STEPSCOPE_REQUIRES(mutex_);
+  void describe_devices() STEPSCOPE_REQUIRES(mutex_);
   Status check(CuptiResult result, const char* what) const;
 
   static void buffer_requested(std::uint8_t** buffer, std::size_t* bytes, std::size_t* max_records);
@@ -65,7 +72,7 @@ class Collector {
                                std::size_t bytes, std::size_t valid_bytes);
   void hand_over(DeviceArea& area, std::uint8_t* buffer, std::size_t valid_bytes);
   void count_dropped(DeviceArea& area, void* context, std::uint32_t stream);
-  void note_names(const std::uint8_t* buffer, std::size_t valid_bytes);
+  void look_through(DeviceArea& area, const std::uint8_t* buffer, std::size_t valid_bytes);
   void note_call(NameSpace space, std::uint32_t function) STEPSCOPE_REQUIRES(names_mutex_);
   static void stop_at_exit();
 
@@ -79,6 +86,11 @@ class Collector {
 
   Mutex mutex_;
   State state_ STEPSCOPE_GUARDED_BY(mutex_) = State::kIdle;
+  std::vector<CudaDevice> devices_ STEPSCOPE_GUARDED_BY(mutex_);  // once CUDA is initialised
+  bool told_of_devices_ STEPSCOPE_GUARDED_BY(mutex_) = false;     // in this recording
+  std::vector<std::uint32_t> runtime_queries_ STEPSCOPE_GUARDED_BY(mutex_);
+  std::vector<std::uint32_t> driver_queries_ STEPSCOPE_GUARDED_BY(mutex_);
+  std::int64_t flush_at_ns_ STEPSCOPE_GUARDED_BY(mutex_) = 0;  // CLOCK_MONOTONIC; 0: not at all
 
   Mutex names_mutex_ STEPSCOPE_ACQUIRED_AFTER(mutex_);
   NameLog names_ STEPSCOPE_GUARDED_BY(names_mutex_);

@@ -12,8 +12,12 @@ class Symbols {
 
   template <typename Function>
   void find(const char* name, Function*& function) {
-    function = reinterpret_cast<Function*>(dlsym(library_, name));
+    find_if_there(name, function);
     if (function == nullptr && missing_ == nullptr) missing_ = name;
+  }
+  template <typename Function>
+  void find_if_there(const char* name, Function*& function) {
+    function = reinterpret_cast<Function*>(dlsym(library_, name));
   }
   [[nodiscard]] const char* missing() const { return missing_; }
 
@@ -38,7 +42,8 @@ Result<CuptiLibrary> find_cupti_functions(void* library, const std::filesystem::
   symbols.find("cuptiActivityEnable", cupti.enable);
   symbols.find("cuptiActivityDisable", cupti.disable);
   symbols.find("cuptiActivityFlushAll", cupti.flush_all);
-  symbols.find("cuptiActivityFlushPeriod", cupti.flush_period);
+  symbols.find_if_there("cuptiActivityEnableRuntimeApi", cupti.enable_runtime_call);
+  symbols.find_if_there("cuptiActivityEnableDriverApi", cupti.enable_driver_call);
   symbols.find("cuptiActivityGetNumDroppedRecords", cupti.get_num_dropped_records);
   symbols.find("cuptiGetCallbackName", cupti.get_callback_name);
   symbols.find("cuptiActivityGetNextRecord", cupti.next_record);

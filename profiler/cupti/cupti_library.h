@@ -32,8 +32,11 @@ struct CuptiLibrary {
   CuptiResult (*register_callbacks)(BufferRequested requested, BufferCompleted completed);
   CuptiResult (*enable)(std::uint32_t kind);
   CuptiResult (*disable)(std::uint32_t kind);
+  // Whether calls of one function are recorded while their kind is. Enabling the kind resets it.
+  // Null in releases that do not have it.
+  CuptiResult (*enable_runtime_call)(std::uint32_t function, std::uint8_t on);
+  CuptiResult (*enable_driver_call)(std::uint32_t function, std::uint8_t on);
   CuptiResult (*flush_all)(std::uint32_t flags);
-  CuptiResult (*flush_period)(std::uint32_t milliseconds);
   CuptiResult (*get_num_dropped_records)(void* context, std::uint32_t stream, std::size_t* dropped);
   CuptiResult (*get_callback_name)(int domain, std::uint32_t function, const char** name);
   NextRecord next_record;

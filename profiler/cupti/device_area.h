@@ -17,9 +17,11 @@
 
 namespace stepscope {
 
-// CUPTI's manual recommends 1 to 10 MiB. Records that do not fit are dropped and counted.
-inline constexpr std::uint32_t kDeviceBuffers = 16;
-inline constexpr std::uint32_t kDeviceBufferBytes = 1U << 20;
+// Smaller than the 1 to 10 MiB that CUPTI's manual recommends: CUPTI delivers a buffer when it is
+// full, and takes what it still holds with it if the program is killed. Records that find no buffer
+// are dropped and counted.
+inline constexpr std::uint32_t kDeviceBuffers = 128;
+inline constexpr std::uint32_t kDeviceBufferBytes = 256U << 10;
 inline constexpr std::uint32_t kDeviceNameBytes = 2U << 20;
 
 // A free buffer is all zeros; the recorder ensures this. kGiven: owned by CUPTI, which fills it
@@ -58,6 +60,7 @@ struct DeviceArea {
   // Written by the program.
   alignas(64) std::atomic<std::uint32_t> recording;  // 1: CUPTI records now
   std::atomic<std::uint64_t> full_buffers;           // so far
+  std::atomic<std::uint64_t> launches;               // in them: of kernels, copies and memsets
   std::atomic<std::uint64_t> dropped_records;        // by CUPTI, for lack of a buffer
   std::atomic<std::uint64_t> lost_names;             // for lack of room in the log
   std::atomic<std::uint64_t> name_bytes;             // bytes of the log written so far

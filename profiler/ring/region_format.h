@@ -54,10 +54,10 @@ inline constexpr std::uint32_t kNoRingsMapped = 0xffffffff;
 
 // Offset and size of the DeviceArea (cupti/device_area.h).
 inline constexpr std::uint64_t kDeviceAreaOffset = 4096;
-inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{18} << 20) + 4096;
+inline constexpr std::uint64_t kDeviceAreaBytes = (std::uint64_t{34} << 20) + 4096;
 
 inline constexpr std::uint32_t kRegionMagic = 0x47525253;  // "SRRG"
-inline constexpr std::uint32_t kRegionVersion = 10;
+inline constexpr std::uint32_t kRegionVersion = 11;
 
 // A libtorch setting that a program may turn on and off.
 enum class TorchSwitch : std::uint32_t { kUnknown, kOff, kOn };

@@ -239,6 +239,35 @@ TEST_F(DeviceRecordingTest, AThreadWithoutAnOpHasItsCalls) {
   }
 }
 
+TEST_F(DeviceRecordingTest, CallsThatOnlyAskAreLeftOutInEachWindow) {
+  plan_.record.first_step = 1;
+  plan_.record.wait = 1;
+  plan_.record.active = 1;
+  record([] {
+    for (int i = 1; i <= 6; ++i) {
+      step([] {
+        for (int n = 0; n < 10; ++n) cudaGetDevice_stand_in();
+        cudaLaunchKernel_stand_in(kScale, 7, kTicks);
+      });
+    }
+  });
+  EXPECT_EQ(kernels_.size(), 3U);
+  EXPECT_THAT(call_names(), ElementsAre(testing::Pair("cudaLaunchKernel", 3)));
+}
+
+TEST_F(DeviceRecordingTest, WhatAWindowLeftInBuffersIsAskedForOnce) {
+  plan_.record.last_step = 1;
+  record([] {
+    step([] { cudaLaunchKernel_stand_in(kScale, 7, kTicks); });
+    for (int i = 0; i < 3; ++i) step([] {});
+    expect(stand_in_seen().flushes == 0, "the work of the window may not have ended");
+    std::this_thread::sleep_for(std::chrono::nanoseconds(Collector::kFlushPeriodNs));
+    for (int i = 0; i < 3; ++i) step([] {});
+    expect(stand_in_seen().flushes == 1, "flushed once");
+  });
+  EXPECT_EQ(kernels_.size(), 1U);
+}
+
 TEST_F(DeviceRecordingTest, FollowsTheWindow) {
   plan_.record.first_step = 3;
   plan_.record.last_step = 4;

@@ -4,10 +4,13 @@
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <map>
 #include <sstream>
 #include <string>
 
+#include "profiler/cupti/query_calls.h"
 #include "profiler/cupti/record_sizes.h"
 
 #ifdef STEPSCOPE_CUPTI_HEADERS
@@ -135,6 +138,43 @@ TEST(RealCuptiTest, TheLibrariesRecordsAreKnown) {
     if (version(&number) != 0) GTEST_SKIP() << path << " answers nothing without a driver";
     const auto unknown = find_unknown_record(measure_record_sizes(next));
     EXPECT_FALSE(unknown) << path << ": " << unknown->kind << " records of " << unknown->bytes;
+  }
+}
+
+// The names are CUPTI's own, which it tells without a driver.
+TEST(RealCuptiTest, QueriesAreToldFromWork) {
+  const std::string paths = STEPSCOPE_CUPTI_LIBRARY;
+  void* library = paths.empty() ? nullptr : dlopen(paths.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library == nullptr) GTEST_SKIP() << "no libcupti found by the build";
+  const auto name_of = reinterpret_cast<int (*)(int, std::uint32_t, const char**)>(
+      dlsym(library, "cuptiGetCallbackName"));
+  ASSERT_NE(name_of, nullptr);
+  std::map<std::string, bool> query;  // by name, without the release
+  for (const int domain : {1, 2}) {
+    for (std::uint32_t function = 1; function < 2000; ++function) {
+      const char* name = nullptr;
+      if (name_of(domain, function, &name) != 0 || name == nullptr) continue;
+      const std::string text = name;
+      query[text.substr(0, text.rfind("_v"))] = is_query_call(text);
+    }
+  }
+  if (query.empty()) GTEST_SKIP() << paths << " answers nothing without a driver";
+  for (const char* name : {"cudaGetDevice", "cudaSetDevice", "cudaGetLastError", "cuCtxGetCurrent",
+                           "cudaPeekAtLastError", "cudaFuncGetAttributes", "cudaStreamIsCapturing",
+                           "cuDevicePrimaryCtxGetState", "cudaPointerGetAttributes"}) {
+    ASSERT_TRUE(query.contains(name)) << name;
+    EXPECT_TRUE(query[name]) << name;
+  }
+  const char* const kWork[] = {"Launch",     "Memcpy",     "Memset",     "Synchronize",
+                               "Malloc",     "Free",       "MemAlloc",   "EventRecord",
+                               "WaitEvent",  "HostAlloc",  "ModuleLoad", "MemGetInfo",
+                               "EventQuery", "LibraryLoad"};
+  for (const auto& [name, is_query] : query) {
+    const bool works = std::ranges::any_of(
+        kWork, [&name = name](const char* part) { return name.find(part) != std::string::npos; });
+    const bool asks =
+        name.find("Get") != std::string::npos && name.find("MemGetInfo") == std::string::npos;
+    EXPECT_FALSE(works && is_query && !asks) << name;
   }
 }
 

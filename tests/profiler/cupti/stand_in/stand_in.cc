@@ -9,6 +9,7 @@
 #include <condition_variable>
 #include <cstring>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <mutex>
 #include <set>
@@ -26,17 +27,28 @@ using Requested = void (*)(std::uint8_t**, std::size_t*, std::size_t*);
 using Completed = void (*)(void*, std::uint32_t, std::uint8_t*, std::size_t, std::size_t);
 
 constexpr std::uint32_t kContext = 1;
-constexpr int kSuccess = 0, kMaxLimitReached = 12, kInvalidKind = 21, kSecondSubscriber = 39;
+constexpr int kSuccess = 0, kInvalidParameter = 1, kMaxLimitReached = 12, kInvalidKind = 21,
+              kSecondSubscriber = 39;
 
 // Functions of the runtime; their numbers are our own.
-enum Function : std::uint32_t { kMalloc = 1, kLaunch, kCopy, kMemset, kGraph, kSynchronize };
+enum Function : std::uint32_t {
+  kMalloc = 1,
+  kLaunch,
+  kCopy,
+  kMemset,
+  kGraph,
+  kSynchronize,
+  kGetDevice
+};
 constexpr const char* kRuntimeNames[] = {"",
                                          "cudaMalloc_v3020",
                                          "cudaLaunchKernel_v7000",
                                          "cudaMemcpyAsync_v3020_ptsz",
                                          "cudaMemsetAsync_v3020",
                                          "cudaGraphLaunch_v10000",
-                                         "cudaStreamSynchronize_v3020"};
+                                         "cudaStreamSynchronize_v3020",
+                                         "cudaGetDevice_v3020"};
+constexpr std::uint32_t kDriverLaunch = 307;
 
 struct Buffer {
   std::uint8_t* data = nullptr;
@@ -94,9 +106,10 @@ class Gpu {
     }
     if (seen_.clocks_registered == 0) ++seen_.enabled_without_clock;
     enabled_.insert(kind);
-    if (kind == static_cast<std::uint32_t>(ActivityKind::kDevice)) tell_of_device();
-    if (kind == static_cast<std::uint32_t>(ActivityKind::kContext)) {
-      write(ActivityKind::kContext, ContextRecord{0, kContext, 0});
+    left_out_.erase(left_out_.lower_bound({kind, 0}), left_out_.upper_bound({kind, UINT32_MAX}));
+    if (!worker_started_ && settings.own_thread) {
+      worker_started_ = true;
+      std::thread([this] { work(); }).detach();
     }
     return kSuccess;
   }
@@ -109,20 +122,21 @@ class Gpu {
     std::vector<Buffer> full;
     {
       const std::scoped_lock lock(mutex_);
+      ++seen_.flushes;
       write_ended(forced ? UINT64_MAX : now());
       full = take_buffers();
     }
     hand_over(full);
     return kSuccess;
   }
-  int flush_period(std::uint32_t milliseconds) {
+  int enable_call(ActivityKind kind, std::uint32_t function, bool on) {
     const std::scoped_lock lock(mutex_);
-    period_ms_ = milliseconds;
-    if (milliseconds > 0 && !worker_started_ && settings.own_thread) {
-      worker_started_ = true;
-      std::thread([this] { work(); }).detach();
+    const std::pair key(static_cast<std::uint32_t>(kind), function);
+    if (on) {
+      left_out_.erase(key);
+    } else {
+      left_out_.insert(key);
     }
-    wake_.notify_one();
     return kSuccess;
   }
   std::size_t take_dropped() {
@@ -149,6 +163,7 @@ class Gpu {
     }
     work(correlation);
     const std::scoped_lock lock(mutex_);
+    if (left_out_.contains({static_cast<std::uint32_t>(kind), function})) return;
     ApiRecord record{0, function, start, now(), 0, 0, correlation, 0};
     record.process = static_cast<std::uint32_t>(getpid());
     record.thread = static_cast<std::uint32_t>(syscall(SYS_gettid));
@@ -255,19 +270,6 @@ class Gpu {
     if (current_.used > 0) buffers.push_back(std::exchange(current_, {}));
     return buffers;
   }
-  void tell_of_device() {
-    static const char kName[] = "Stand-in GPU";
-    DeviceRecord device{};
-    device.memory_bytes = std::uint64_t{16} << 30;
-    device.threads_per_warp = 32;
-    device.max_warps_per_multiprocessor = 64;
-    device.multiprocessors = 100;
-    device.compute_major = 9;
-    for (std::uint8_t i = 0; i < 16; ++i) device.uuid[i] = static_cast<std::uint8_t>(17 * i);
-    device.name = reinterpret_cast<std::uint64_t>(&kName[0]);
-    write(ActivityKind::kDevice, device);
-  }
-
   // Without the lock: who gets a buffer may call.
   void hand_over(const std::vector<Buffer>& buffers) {
     for (const Buffer& one : buffers) completed_.load()(nullptr, 0, one.data, one.bytes, one.used);
@@ -276,13 +278,9 @@ class Gpu {
   void work() {
     std::unique_lock lock(mutex_);
     while (true) {
-      wake_.wait_for(lock, std::chrono::milliseconds(period_ms_ == 0 ? 1000 : 10),
-                     [this] { return !full_.empty(); });
-      const auto since = std::chrono::steady_clock::now() - last_flush_;
-      const bool due = period_ms_ > 0 && since >= std::chrono::milliseconds(period_ms_);
+      wake_.wait_for(lock, std::chrono::milliseconds(10), [this] { return !full_.empty(); });
       write_ended(now());
-      const std::vector<Buffer> buffers = due ? take_buffers() : std::exchange(full_, {});
-      if (due) last_flush_ = std::chrono::steady_clock::now();
+      const std::vector<Buffer> buffers = std::exchange(full_, {});
       lock.unlock();
       hand_over(buffers);
       lock.lock();
@@ -297,13 +295,12 @@ class Gpu {
   std::atomic<Requested> requested_{nullptr};
   std::atomic<Completed> completed_{nullptr};
   std::set<std::uint32_t> enabled_;
+  std::set<std::pair<std::uint32_t, std::uint32_t>> left_out_;  // kinds and functions
   Buffer current_;
   std::vector<Buffer> full_;
   std::vector<Pending> pending_;
   std::map<std::uint32_t, std::uint64_t> stream_end_;
   std::uint32_t correlation_ = 0;
-  std::uint32_t period_ms_ = 0;
-  std::chrono::steady_clock::time_point last_flush_ = std::chrono::steady_clock::now();
   std::size_t dropped_ = 0;
   bool worker_started_ = false;
   Seen seen_;
@@ -350,14 +347,19 @@ EXPORTED int cuptiActivityRegisterCallbacks(Requested requested, Completed compl
 EXPORTED int cuptiActivityEnable(std::uint32_t kind) { return Gpu::get().enable(kind); }
 EXPORTED int cuptiActivityDisable(std::uint32_t kind) { return Gpu::get().disable(kind); }
 EXPORTED int cuptiActivityFlushAll(std::uint32_t flags) { return Gpu::get().flush(flags != 0); }
-EXPORTED int cuptiActivityFlushPeriod(std::uint32_t milliseconds) {
-  return Gpu::get().flush_period(milliseconds);
+EXPORTED int cuptiActivityEnableRuntimeApi(std::uint32_t function, std::uint8_t on) {
+  return Gpu::get().enable_call(ActivityKind::kRuntimeCall, function, on != 0);
+}
+EXPORTED int cuptiActivityEnableDriverApi(std::uint32_t function, std::uint8_t on) {
+  return Gpu::get().enable_call(ActivityKind::kDriverCall, function, on != 0);
 }
 EXPORTED int cuptiActivityGetNumDroppedRecords(void*, std::uint32_t, std::size_t* dropped) {
   *dropped = Gpu::get().take_dropped();
   return kSuccess;
 }
 EXPORTED int cuptiGetCallbackName(int domain, std::uint32_t function, const char** name) {
+  const bool known = domain == 1 ? function == kDriverLaunch : function < std::size(kRuntimeNames);
+  if (!known) return kInvalidParameter;
   *name = domain == 1 ? "cuLaunchKernel" : kRuntimeNames[function];
   return kSuccess;
 }
@@ -388,6 +390,9 @@ __attribute__((visibility("default"))) Seen stand_in_seen() { return Gpu::get().
 __attribute__((visibility("default"))) void cudaMalloc_stand_in() {
   Gpu::get().call(ActivityKind::kRuntimeCall, kMalloc, [](std::uint32_t) {});
 }
+__attribute__((visibility("default"))) void cudaGetDevice_stand_in() {
+  Gpu::get().call(ActivityKind::kRuntimeCall, kGetDevice, [](std::uint32_t) {});
+}
 __attribute__((visibility("default"))) void cudaLaunchKernel_stand_in(const char* name,
                                                                       std::uint32_t stream,
                                                                       std::uint64_t ticks) {
@@ -398,7 +403,7 @@ __attribute__((visibility("default"))) void cudaLaunchKernel_stand_in(const char
 __attribute__((visibility("default"))) void cuLaunchKernel_stand_in(const char* name,
                                                                     std::uint32_t stream,
                                                                     std::uint64_t ticks) {
-  Gpu::get().call(ActivityKind::kDriverCall, 307, [=](std::uint32_t correlation) {
+  Gpu::get().call(ActivityKind::kDriverCall, kDriverLaunch, [=](std::uint32_t correlation) {
     Gpu::get().queue(ActivityKind::kKernel, kernel_record(name, correlation), stream, ticks);
   });
 }

@@ -3,8 +3,9 @@
 //
 // The device works in time: what is launched begins when its stream is free, and lasts as many
 // ticks of the registered clock as it is told. CUPTI's part, in short: a record is written once its
-// activity has ended; full buffers are handed over by a thread of its own, all of them after each
-// flush period and by cuptiActivityFlushAll().
+// activity has ended; CUDA was initialised long ago, so that there are no records of devices and
+// contexts; full buffers are handed over by a thread of its own, all of them by
+// cuptiActivityFlushAll().
 //
 // Thread safety: all functions; settings before the first of them.
 #pragma once
@@ -31,6 +32,7 @@ struct Seen {
   std::int64_t kinds_enabled = 0;          // now
   std::int64_t subscribers = 0;            // now
   std::int64_t buffers_refused = 0;
+  std::int64_t flushes = 0;
   std::int64_t records_dropped = 0;
 };
 
@@ -40,6 +42,7 @@ Seen stand_in_seen();
 
 // What a program does. `ticks`: how long the device takes.
 void cudaMalloc_stand_in();
+void cudaGetDevice_stand_in();
 void cudaLaunchKernel_stand_in(const char* mangled_name, std::uint32_t stream, std::uint64_t ticks);
 // `pinned`: else it takes the host as long as the device.
 void cudaMemcpyAsync_stand_in(std::uint64_t bytes, bool pinned, std::uint32_t stream,
@@ -54,7 +57,7 @@ void cuLaunchKernel_stand_in(const char* mangled_name, std::uint32_t stream, std
 // The driver loads a kernel's code meanwhile, on the calling thread.
 void stand_in_load_function(std::uint64_t ticks);
 
-// What has ended is handed over, as after a flush period; on the calling thread.
+// What has ended is handed over, on the calling thread.
 void stand_in_flush();
 // Comes with a buffer that nobody gave, as another profiler's.
 void stand_in_complete_foreign_buffer();
