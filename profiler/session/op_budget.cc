@@ -70,7 +70,8 @@ void OpBudget::note(std::int64_t ns, Recorded recorded) {
     without_.add(ns);
   }
   always_ns_ += marks_a_step_ * cost_per_mark_ns_ +
-                static_cast<double>(recorded.allocations) * kCostPerAllocationNs;
+                static_cast<double>(recorded.allocations) * kCostPerAllocationNs +
+                static_cast<double>(recorded.launches) * kCostPerLaunchNs;
 }
 
 void OpBudget::estimate_cost() {

@@ -9,9 +9,10 @@
 // The cost of ops is the median step with ops minus the median step without, over the last
 // kRemembered steps of each kind. Medians, because single steps stall. The estimate is kept within
 // certain factors of what the same number of ops costs elsewhere (kCostPerOpNs), because in many
-// programs steps vary by more than a few percent. The cost of the marks and of counting tensor
-// memory, which every step has, cannot be measured in the run, so it is computed (kCostPerMarkNs,
-// kCostPerAllocationNs). Ops get the rest of the budget, but at least kMinForOps of it.
+// programs steps vary by more than a few percent. The cost of the marks, of counting tensor
+// memory and of recording a device, which every step has, cannot be measured in the run, so it is
+// computed (kCostPerMarkNs, kCostPerAllocationNs, kCostPerLaunchNs). Ops get the rest of the
+// budget, but at least kMinForOps of it.
 //
 // Thread safety: none; called under the session's lock.
 #pragma once
@@ -36,12 +37,14 @@ class OpBudget {
   static constexpr double kCostPerMarkNs = 700;
   static constexpr double kCostPerPythonMarkNs = 3000;
   static constexpr double kCostPerAllocationNs = 10;
+  static constexpr double kCostPerLaunchNs = 5000;  // of work for a device, by bench/gpu
   static constexpr double kMinForOps = 0.25;
 
   // What was recorded in a step.
   struct Recorded {
     std::int64_t events = 0;       // ops and marks
     std::int64_t allocations = 0;  // of tensor memory
+    std::int64_t launches = 0;     // on a device; known some steps later
   };
 
   // `budget`: the largest share of the run's time that recording may cost; above 0.
@@ -92,7 +95,7 @@ class OpBudget {
   double cost_ = 0;
   std::int64_t steps_ = 0, op_steps_ = 0;
   double total_ns_ = 0, op_steps_ns_ = 0;  // of all steps, and of those with ops
-  double always_ns_ = 0;                   // what marks and tensor memory cost in all steps
+  double always_ns_ = 0;                   // what marks, tensor memory and launches cost
   bool wants_detail_ = false;              // a step stood out: the next block has ops
   std::int64_t left_in_block_;             // steps
   std::int64_t blocks_ = 0;                // of the current round

@@ -27,7 +27,9 @@ OpBudget::Recorded recorded_so_far(const Region& region) {
     events += ring.head.load(std::memory_order_relaxed);
     allocations += ring.memory.allocations.load(std::memory_order_relaxed);
   }
-  return {static_cast<std::int64_t>(events), static_cast<std::int64_t>(allocations)};
+  const std::uint64_t launches = device_area(region)->launches.load(std::memory_order_relaxed);
+  return {static_cast<std::int64_t>(events), static_cast<std::int64_t>(allocations),
+          static_cast<std::int64_t>(launches)};
 }
 
 // A program may change a setting or load a library at any time, but most do so before the loop or
@@ -65,7 +67,8 @@ void Session::apply_window() {
       applied_alive_ && !recorder_failed_ && ops_wanted(region->plan, applied_switch_, step_);
   apply_ops(planned && budget_allows_ops());
   // Not before the ops, whose first step should have all of them: starting CUPTI takes
-  // milliseconds. The budget is for ops only: starting and stopping CUPTI costs more than it saves.
+  // milliseconds. In all steps of the window, even if the budget allows ops in some only: a device
+  // still works for earlier steps when a step begins, and would look idle without their kernels.
   follow_device(planned);
 }
 
@@ -161,9 +164,9 @@ void Session::judge_step() {
   const std::int64_t now = read_clock_ns(CLOCK_MONOTONIC);
   const OpBudget::Recorded recorded = recorded_so_far(ring_registry().region());
   if (step_began_ns_ != 0) {
-    budget_->step_ended(now - step_began_ns_,
-                        {recorded.events - recorded_before_.events,
-                         recorded.allocations - recorded_before_.allocations});
+    budget_->step_ended(now - step_began_ns_, {recorded.events - recorded_before_.events,
+                                               recorded.allocations - recorded_before_.allocations,
+                                               recorded.launches - recorded_before_.launches});
   }
   step_began_ns_ = now;
   recorded_before_ = recorded;

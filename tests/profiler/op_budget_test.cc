@@ -67,6 +67,21 @@ TEST(OpBudget, CountsWhatEveryStepCosts) {
   EXPECT_NEAR(budget.spent(), done.overhead() + 0.012, 0.003);
 }
 
+// Two launches of a step of 1 ms are 1 % of it; they become known a hundred steps later.
+TEST(OpBudget, CountsLaunchesWhenTheyBecomeKnown) {
+  OpBudget budget(0.02, 1);
+  Done whole;
+  for (int i = 0; i < 200; ++i) {
+    const Done done = run(budget, {.always = {}}, 99);
+    whole.extra_ns += done.extra_ns;
+    whole.plain_ns += done.plain_ns;
+    budget.step_ended(1'000'000, {.launches = 200});
+    whole.plain_ns += 1'000'000;
+  }
+  EXPECT_NEAR(whole.overhead(), 0.01, 0.004);
+  EXPECT_NEAR(budget.spent(), whole.overhead() + 0.01, 0.004);
+}
+
 TEST(OpBudget, InPythonFewerMarksCostAsMuch) {
   OpBudget budget(0.02, 1, OpBudget::kCostPerPythonMarkNs);
   const Done done = run(budget, {.always = {4, 0}}, 20'000);
