@@ -204,10 +204,16 @@ class Weaver {
     return Category::kLaunch;
   }
 
+  // A call that copies from pageable memory returns when the last piece has left the host's memory,
+  // some 15 us before the copy ends (H200).
+  static bool waits_for(const Call& call, const Given& given) {
+    if (given.kind != TaskKind::kCopy) return false;
+    return given.end <= call.end + kClockSlack ||
+           (given.pageable_to_device && given.start < call.end);
+  }
   static bool waits_for_copy(const Call& call) {
-    return std::any_of(call.given.begin(), call.given.end(), [&](const Given& given) {
-      return given.kind == TaskKind::kCopy && given.end <= call.end + kClockSlack;
-    });
+    return std::any_of(call.given.begin(), call.given.end(),
+                       [&](const Given& given) { return waits_for(call, given); });
   }
   static bool waits(const Call& call) {
     return call.kind == CallClass::kSync || waits_for_copy(call);
@@ -240,7 +246,12 @@ class Weaver {
       task.pinned_to_device = given.pinned_to_device;
       const std::int64_t latency = std::max<std::int64_t>(given.start - call.start, 0);
       const std::int64_t pause = given.start - stream.end;
-      if (pause >= 0 && pause <= kQueued && latency > pause) {
+      if (given.pageable_to_device && given.start < call.end) {
+        // The call copies the first piece to memory that the device can read before it begins.
+        const bool stream_was_busy = pause >= 0 && pause < latency;
+        task.lag_ns = stream_was_busy ? std::min(latency - pause, kUsualLatency) : latency;
+        if (stream_was_busy) task.dur_ns += pause;
+      } else if (pause >= 0 && pause <= kQueued && latency > pause) {
         task.lag_ns = std::min(latency - pause, kUsualLatency);  // the stream was the limit
         task.dur_ns += pause;
       } else {
@@ -267,14 +278,17 @@ class Weaver {
     std::int64_t done = call.start;
     std::vector<Lane> awaited;
     const auto await = [&](const Stream& stream) {
-      if (stream.end > call.end + kClockSlack) return;  // the call did not wait for the stream
       awaited.push_back(stream.lane);
       done = std::max(done, std::min(stream.end, call.end));
     };
     if (call.kind == CallClass::kSync) {
-      for (const auto& [id, stream] : streams_) await(stream);
+      for (const auto& [id, stream] : streams_) {
+        if (stream.end <= call.end + kClockSlack) await(stream);  // else it was not waited for
+      }
     } else {
-      for (const Given& given : call.given) await(stream_of(given.stream));
+      for (const Given& given : call.given) {
+        if (waits_for(call, given)) await(stream_of(given.stream));
+      }
     }
     awaited.push_back(kNoLane);
     for (const Lane lane : awaited) {

@@ -255,8 +255,9 @@ void remove_syncs(StepGraph& graph) {
 
 void pin_copies(StepGraph& graph) {
   constexpr double kAtLeastFaster = 2;
-  constexpr std::int64_t kMinBytes = 1 << 20;  // smaller copies say nothing about bandwidth
-  double fastest = 0;                          // bytes/ns
+  constexpr std::int64_t kUsualLatency = 8'000;  // ns
+  constexpr std::int64_t kMinBytes = 1 << 20;    // smaller copies say nothing about bandwidth
+  double fastest = 0;                            // bytes/ns
   for (const Task& task : graph.tasks) {
     if (task.pinned_to_device && task.bytes >= kMinBytes && task.dur_ns > 0)
       fastest =
@@ -267,7 +268,10 @@ void pin_copies(StepGraph& graph) {
     if (task.kind != TaskKind::kCopy) {  // the end of its call
       task.awaits = kNoLane;
       task.dur_ns = 0;
-    } else if (fastest > 0) {
+      continue;
+    }
+    task.lag_ns = std::min(task.lag_ns, kUsualLatency);
+    if (fastest > 0) {
       task.dur_ns = std::min(task.dur_ns, scaled(task.bytes, 1 / fastest));
     } else {
       task.dur_ns = scaled(task.dur_ns, 1 / kAtLeastFaster);
