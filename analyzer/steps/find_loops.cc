@@ -59,6 +59,18 @@ bool fetches_ahead(const std::vector<Phase>& phases, const std::vector<Phase>& w
   return false;
 }
 
+// Whether the loop captures its first step as a CUDA graph and replays it for all other batches:
+// PyTorch runs no backward pass and no optimizer step then. An evaluation begins with a loader of
+// its own, after that of the training has ended.
+bool replays_its_first_step(const std::vector<Phase>& phases, const std::vector<Phase>& waits) {
+  constexpr std::size_t kMinReplays = 10;
+  if (waits.size() <= kMinReplays || !trained_after(phases, waits, 0)) return false;
+  const bool ends = std::any_of(phases.begin(), phases.end(), [&](const Phase& phase) {
+    return phase.kind == PhaseKind::kInputEnd && phase.start < waits[kMinReplays].start;
+  });
+  return !ends && !training_between(phases, waits[1].start, std::nullopt);
+}
+
 std::vector<TimeRange> tile(const std::vector<SessionTime>& edges) {
   std::vector<TimeRange> steps;
   for (std::size_t i = 1; i < edges.size(); ++i) {
@@ -105,6 +117,7 @@ void find_steps(const std::vector<Phase>& phases, Loop& loop) {
   if (loop.steps.empty()) {
     loop.marker = StepMarker::kLoader;
     loop.steps = loader_steps(phases);
+    loop.replays = replays_its_first_step(phases, waits_of_steps(phases));
   }
   if (loop.steps.empty()) {
     loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
@@ -208,8 +221,8 @@ std::int64_t first_number(const std::vector<Phase>& phases,
 }
 
 std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases) {
-  const bool trains = any_training(phases);
   const auto waits = waits_of_steps(phases);
+  const bool trains = any_training(phases) && !replays_its_first_step(phases, waits);
   std::vector<SessionTime> edges;
   const Phase* last = nullptr;
   for (std::size_t i = 0; i < waits.size(); ++i) {

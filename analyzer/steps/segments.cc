@@ -326,7 +326,8 @@ void remove_input_in_segments(Loop& loop) {
 std::vector<LoopSegment> find_segments(const std::vector<Phase>& phases,
                                        const std::vector<Phase>& modes, const Loop& loop,
                                        const std::function<std::string_view(StringId)>& text) {
-  if (!loop.trains || loop.steps.empty() || phases.empty()) return {};
+  // In a loop that replays a graph, no batch looks as if it were trained on.
+  if (!loop.trains || loop.replays || loop.steps.empty() || phases.empty()) return {};
   return SegmentFinder(phases, modes, loop, text).segments();
 }
 
