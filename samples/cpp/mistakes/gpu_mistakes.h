@@ -1,4 +1,4 @@
-// The mistakes that need a GPU. Not yet verified on one. The C++ twin of gpu_mistakes.py.
+// The mistakes that need a GPU. The C++ twin of gpu_mistakes.py.
 #pragma once
 
 #include <torch/torch.h>

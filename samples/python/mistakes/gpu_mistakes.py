@@ -1,4 +1,4 @@
-"""The mistakes that need a GPU. Not yet verified on one."""
+"""The mistakes that need a GPU."""
 
 import torch
 from torch import nn
