@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "profiler/channel/channel_format.h"
+#include "profiler/process/other_child.h"
 
 namespace stepscope {
 namespace {
@@ -108,6 +109,19 @@ Status exec_failed(const std::string& program, int error) {
   return Status::error(kind, program + ": cannot be started: " + std::strerror(error));
 }
 
+// As process 1 of a container, we inherit the children of processes that have ended, in place of
+// the program, which would have reaped them.
+void reap_adopted(pid_t program) {
+  if (getpid() != 1) return;
+  siginfo_t info{};
+  while (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid != 0) {
+    // Waited for elsewhere; the others wait until then.
+    if (info.si_pid == program || info.si_pid == other_child) return;
+    waitpid(info.si_pid, nullptr, WNOHANG);
+    info = {};
+  }
+}
+
 }  // namespace
 
 Environment environment_for(const ProgramFile& program, const std::string& socket,
@@ -194,6 +208,7 @@ void Child::end_group(int signal) const { kill(-pid_, signal); }
 
 std::optional<ChildEnd> Child::ended() const {
   constexpr int kUnknown = W_EXITCODE(255, 0);
+  reap_adopted(pid_);
   ChildEnd end;
   const pid_t ended = wait4(pid_, &end.wait_status, WNOHANG, &end.usage);
   if (ended < 0 && errno == ECHILD) return ChildEnd{kUnknown, {}};

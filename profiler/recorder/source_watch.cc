@@ -11,6 +11,8 @@
 #include <cerrno>
 #include <string_view>
 
+#include "profiler/process/other_child.h"
+
 extern char** environ;
 
 namespace stepscope {
@@ -91,6 +93,7 @@ bool GitCommand::start(const std::filesystem::path& root, const std::vector<std:
   deadline_ = Clock::now() + limit;
   pid_ = spawn(git_words(root, arguments), write_end.get());
   if (pid_ < 0) return false;
+  other_child = pid_;
   setpriority(PRIO_PROCESS, static_cast<id_t>(pid_), 19);
   return true;
 }
@@ -110,7 +113,7 @@ bool GitCommand::is_over() {
   const pid_t ended = waitpid(pid_, &status, WNOHANG);
   read_output();
   if (ended == pid_ || (ended < 0 && errno == ECHILD)) {
-    pid_ = -1;
+    other_child = pid_ = -1;
     exit_code_ = ended > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
     return true;
   }
@@ -125,7 +128,7 @@ void GitCommand::stop() {
   if (pid_ < 0) return;
   kill(-pid_, SIGKILL);
   waitpid(pid_, nullptr, WNOHANG);
-  pid_ = -1;
+  other_child = pid_ = -1;
 }
 
 void SourceWatch::start(const std::vector<std::filesystem::path>& folders) {

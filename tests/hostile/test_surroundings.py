@@ -222,6 +222,18 @@ def in_mount_namespace(script):
     return around
 
 
+@pytest.mark.parametrize("wraps", [False, True], ids=["bare", "wrapped"])
+def test_process_1_of_a_container_reaps_what_it_adopts(stepscope, tmp_path, wraps):
+    """A shell does; wrapped, it is not process 1 any more."""
+    container = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--mount-proc"]
+    if shutil.which("unshare") is None or hostile.run([*container, "true"]).code != 0:
+        pytest.skip("no process namespace can be made here (unshare --user --pid)")
+    orphans = "for i in 1 2 3 4 5 6 7 8; do (sleep 0.1 &); done; sleep 1.5; ps -e -o stat= | grep -c Z; exit 7"
+    wrap = [stepscope, "run", "-o", tmp_path / "run.db", "--"] if wraps else []
+    done = hostile.run([*container, *wrap, "bash", "-c", orphans])
+    assert (done.out.strip(), done.code) == ("0", 7)
+
+
 READ_ONLY_SHM = "mount -t tmpfs -o ro none /dev/shm"
 SMALL_SHM = "mount -t tmpfs -o size=64k none /dev/shm"
 
