@@ -49,6 +49,16 @@ std::string loop_summary(const LoopReport& loop) {
   return text + wrapped(help);
 }
 
+// A program that the kernel kills says nothing itself; one that ends by itself has said why.
+std::string first_killed(const AnalysisReport& report) {
+  for (const std::size_t i : report.deaths) {
+    const ProcessReport& process = report.processes[i];
+    if (process.of_memory || process.end->how == EndKind::kSignal)
+      return wrapped(death_sentence(process));
+  }
+  return {};
+}
+
 }  // namespace
 
 std::string live_text(const RunProgress& progress) {
@@ -80,7 +90,7 @@ std::string run_summary(const std::string& store, const AnalysisReport& report,
                         const Status& stored) {
   const std::string head = "\nstepscope: " + printable(store) + "\n";
   if (report.loops.empty()) return head + wrapped(no_steps_text(report));
-  return head + loop_summary(report.loops.front()) +
+  return head + first_killed(report) + loop_summary(report.loops.front()) +
          (stored.ok() ? std::string() : wrapped(stored.message())) +
          wrapped("next: stepscope analyze " + store + " · stepscope export " + store +
                  " -o trace.json.gz");

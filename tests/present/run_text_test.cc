@@ -39,6 +39,29 @@ TEST(RunText, TheVerdictAndWhatItRestsOn) {
   EXPECT_FALSE(says(text, "cost")) << text;
 }
 
+ProcessReport ended(EndKind how, int code, bool out_of_memory) {
+  ProcessReport process;
+  process.pid = 12;
+  process.name = "train.py";
+  process.end.emplace();
+  process.end->how = how;
+  process.end->code = code;
+  process.end->out_of_memory = out_of_memory;
+  return process;
+}
+
+TEST(RunText, WhatKilledIt) {
+  AnalysisReport report = report_of(compute_bound());
+  report.processes = {ended(EndKind::kExit, 1, false), ended(EndKind::kSignal, 9, true)};
+  report.deaths = {0};
+  EXPECT_FALSE(says(run_summary("run.db", report, Status()), "Process 12"))
+      << "it has said why itself";
+  report.deaths = {0, 1};
+  const std::string text = run_summary("run.db", report, Status());
+  EXPECT_TRUE(says(text, "Process 12 (train.py) ran out of memory and was killed by the kernel"))
+      << text;
+}
+
 TEST(RunText, WhyTheConfidenceIsNotHigh) {
   LoopReport loop = compute_bound();
   loop.verdict.confidence = "medium";

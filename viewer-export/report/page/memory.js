@@ -97,9 +97,8 @@ function moment(ns) {
 }
 
 function growth(perStep) {
-  if (perStep === 0) return "the process does not grow";
-  return `${signed(bytes(perStep), perStep)} ${
-      inLoopUnits("a step (median slope over the steady steps)")}`;
+  const slope = inLoopUnits("a step (median slope over the steady steps: jumps do not count)");
+  return `${perStep === 0 ? "0 B" : signed(bytes(perStep), perStep)} ${slope}`;
 }
 
 function machinePart() {

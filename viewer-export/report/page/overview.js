@@ -313,11 +313,14 @@ function callPart() {
 
 function advicePart() {
   const {advice, prediction} = loop();
-  const rest = prediction.withheld === null && prediction.replayed_steps > 0 &&
+  // The time of a line comes from stack samples: there is nothing to replay.
+  const replayed = advice.some(({rule, saves_ns}) => rule !== "faster-line" && saves_ns > 0);
+  const rest = prediction.withheld === null && prediction.replayed_steps > 0 && replayed &&
       h("p", {class: "small soft"}, "Predicted by replaying ",
         figure("prediction.replayed_steps", "count"),
         inLoopUnits(" steps with the cause removed; the replay itself is off by "),
-        figure("prediction.replay_error", "percent"), ".");
+        figure("prediction.replay_error", "percent"),
+        advice.some(({rule}) => rule === "faster-line") ? " (but for a line of code)." : ".");
   if (advice.length === 0) {
     return section(
         "What would help",

@@ -8,7 +8,7 @@ import {bytes, count, percent, time} from "./text.js";
 // By the phase in which they were allocated, the longest-lived below.
 const MAKERS = {
   other: {
-    title: "outside any phase (the model's parameters etc.)",
+    title: "outside any phase (before the loop, or between the phases of a step)",
     short: "outside any phase",
     color: "host"
   },
@@ -81,7 +81,7 @@ export function tensorsPart(tensors, moment, died) {
             count(tensors.samples)} readings: peaks between two readings are missed. `,
         "Tensors are grouped by the phase in which their memory was allocated.",
         !("forward" in tensors.peak) && "other" in tensors.peak &&
-            " No forward pass was marked: activations count as allocated outside any phase."));
+            " None was allocated in a forward pass: if none is marked, its activations count as allocated outside any phase."));
 }
 
 function stackOf(tensors, makers) {
