@@ -1,9 +1,11 @@
 #include "profiler/launch/program_file.h"
 
 #include <elf.h>
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
@@ -31,13 +33,22 @@ Status not_found(const std::string& name) {
   return Status::error(ErrorKind::kNotFound, name + ": no such program; is it in PATH?");
 }
 
+// As the kernel will see it: access() leaves out capabilities.
+bool allows(const fs::path& path, int mode) {
+  return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
+}
+
 bool can_be_executed(const fs::path& path) {
-  return access(path.c_str(), X_OK) == 0 && !fs::is_directory(path);
+  return allows(path, X_OK) && !fs::is_directory(path);
 }
 
 Result<fs::path> find_in_path(const std::string& name) {
   if (name.find('/') != std::string::npos) {
-    if (access(name.c_str(), F_OK) != 0) return not_found(name);
+    if (!allows(name, F_OK)) {
+      if (errno != EACCES) return not_found(name);
+      return Status::error(ErrorKind::kBadInput,
+                           name + ": cannot be reached: you may not enter one of its folders");
+    }
     if (!can_be_executed(name)) {
       return Status::error(ErrorKind::kBadInput,
                            name + ": cannot be executed; chmod +x, or name its interpreter");

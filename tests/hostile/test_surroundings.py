@@ -234,6 +234,19 @@ def test_process_1_of_a_container_reaps_what_it_adopts(stepscope, tmp_path, wrap
     assert (done.out.strip(), done.code) == ("0", 7)
 
 
+def test_a_program_in_a_folder_that_may_not_be_entered(stepscope, tmp_path):
+    """The shell's exit code; root may enter every folder."""
+    nobody = ["setpriv", "--reuid", "65534", "--clear-groups"]
+    if shutil.which("setpriv") is None or hostile.run([*nobody, stepscope, "--version"]).code != 0:
+        pytest.skip("no other user can run stepscope here (setpriv)")
+    program = tmp_path / "program"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    tmp_path.chmod(0o700)
+    done = hostile.run([*nobody, stepscope, "run", "-o", "/tmp/run.db", "--", program])
+    assert (done.code, "you may not enter" in done.err) == (126, True), done.err
+
+
 READ_ONLY_SHM = "mount -t tmpfs -o ro none /dev/shm"
 SMALL_SHM = "mount -t tmpfs -o size=64k none /dev/shm"
 
