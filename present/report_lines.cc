@@ -108,8 +108,18 @@ std::string share_text(const LineShare& line) {
   return percent_text(line.share) + " (" + bound(line.ci_low) + "–" + bound(line.ci_high) + ")";
 }
 
-// At most `width` characters. To fit, it drops the folders first, then cuts the function's name;
-// the file's name and the line stay.
+// The end of `text` in at most `width` columns.
+std::string ending(std::string_view text, std::size_t width) {
+  const auto is_inside_character = [&] { return (text.front() & 0xc0) == 0x80; };
+  while (!text.empty() && width_of(text) + 1 > width) {
+    do text.remove_prefix(1);
+    while (!text.empty() && is_inside_character());
+  }
+  return "…" + std::string(text);
+}
+
+// At most `width` characters. To fit, it drops the folders first, then the beginning of a long file
+// name, then cuts the function's name; the line stays.
 std::string place_text(const LineShare& line, const RunFacts& run, std::size_t width) {
   std::string text = printable(line_text(line, run));
   const std::string file = printable(display_file(line.file, run.working_folder));
@@ -117,6 +127,9 @@ std::string place_text(const LineShare& line, const RunFacts& run, std::size_t w
        slash = file.find('/', slash + 1)) {
     text = "…" + printable(line_text(line, run)).substr(slash);
   }
+  const std::string after = printable(line_text(line, run)).substr(file.size());
+  if (width_of(text) > width && width_of(after) <= width / 2)
+    return ending(file, width - width_of(after)) + after;
   return cut(text, width);
 }
 

@@ -201,6 +201,17 @@ TEST(LinesBlock, NamesCannotSteerTheTerminal) {
   EXPECT_NE(text.find("…"), std::string::npos) << "what is too long is cut off";
 }
 
+TEST(LinesBlock, ALongFileNameLeavesTheLineAndTheFunction) {
+  LoopReport loop = loop_of("input-bound");
+  std::string wide = "ü";
+  for (int i = 0; i < 60; ++i) wide += "长";
+  loop.lines = {line(LinePlace::kWorker, "input", "/src/" + wide + "_end.py", 17, "slow", 0.7, 1),
+                line(LinePlace::kWorker, "input", "/src/" + wide + "_end.py", 23, "fast", 0.3, 1)};
+  const std::string text = block(loop);
+  EXPECT_NE(text.find("长_end.py:17 slow "), std::string::npos) << text;
+  EXPECT_NE(text.find("长_end.py:23 fast "), std::string::npos) << text;
+}
+
 TEST(LinesBlock, ColorsAreEscapeSequencesThatAreWhole) {
   LoopReport loop = loop_of("input-bound");
   loop.lines[3].inside = std::string(300, 'y');
