@@ -216,7 +216,7 @@ class LoopReporter {
       auto loop_report = report_loop(facts, from, options_);
       if (loop_report.analysed.empty()) continue;
       loop_report.op_facts = op_facts;
-      find_lines(facts.recording, facts.loop, stacks_, loop_report);
+      find_lines(facts.recording, facts.attributed.stretches, stacks_, loop_report);
       if (predictor == nullptr)
         predictor = make_predictor(loop_report, facts.attributed.split.get(), std::move(sample));
       add_advice(loop_report, facts.recording, facts.counters, marks_, predictor);

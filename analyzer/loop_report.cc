@@ -387,7 +387,7 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   report.run_use = measure_run_use(on_host, report.segments, recording.facts.duration_ns);
   report.memory = measure_memory_pressure(report, facts.counters);
   report.verdict.thread = loop.thread;
-  measure_starvation(report, phases, facts.schedule, facts.counters, recording);
+  measure_starvation(report, attributed.stretches, facts.schedule, facts.counters, recording);
   report.verdict.device = from.device;
   judge(report,
         {recording.op_count, lost_events(recording.losses), recording.facts.is_incomplete()});

@@ -188,9 +188,17 @@ struct LineUse {
   static constexpr std::int64_t kEnough = 100;
   static constexpr std::int64_t kFewest = 5;
 
-  std::int64_t loop_samples = 0;    // of the loop's thread, in its steps
+  std::int64_t loop_samples = 0;                    // of the loop's thread, in its steps
+  std::map<std::string, std::int64_t> by_category;  // they, by LineShare::category
   std::int64_t worker_samples = 0;  // of the makers of its batches, while it waited for them
   bool withheld = false;            // samples were taken too late to be reliable
+
+  // The number that the lines of a place and category are based on.
+  [[nodiscard]] std::int64_t samples(LinePlace place, const std::string& category) const {
+    if (place == LinePlace::kWorker) return worker_samples;
+    const auto known = by_category.find(category);
+    return known == by_category.end() ? 0 : known->second;
+  }
 };
 
 // What computed on the loop's thread outside any op: a native library, or another runtime.

@@ -24,6 +24,7 @@
 #include "analyzer/ops/op_class.h"
 #include "analyzer/recording.h"
 #include "analyzer/steps/find_loops.h"
+#include "analyzer/steps/loop_parts.h"
 
 namespace stepscope {
 
@@ -68,6 +69,7 @@ inline constexpr int kFarLonger = 2;
 
 struct AttributedLoop {
   std::vector<AttributedStep> steps;        // one for each of Loop::steps
+  StepStretches stretches;                  // of each step; they have the times of its account
   std::vector<DeviceId> devices;            // that worked for the loop
   std::vector<KernelTable> steady_kernels;  // of each device
   std::vector<KernelTable> warm_up_kernels;

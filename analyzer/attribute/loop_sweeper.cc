@@ -30,6 +30,7 @@ LoopSweeper::LoopSweeper(const Loop& loop, const std::vector<Phase>& phases,
     for (const TimeRange part : parts) paused -= part.length();
     result_.steps.push_back({own, paused, 0, false, false, {}, {}});
   }
+  result_.stretches.resize(loop.steps.size());
   if (config_.in_parts) {
     // Recording an op costs less than running the smallest one.
     constexpr Duration kUnknown{2000};
@@ -179,6 +180,7 @@ void LoopSweeper::sweep_frame(std::size_t step, TimeRange frame) {
   const bool with_tables = table != nullptr || config_.op_series;
   sweep(swept, state_, [&](const Segment& segment) {
     result_.steps[step].account.add(segment);
+    add_stretch(result_.stretches[step], segment.range, segment.phase);
     if (splits) split_->add(marked_at(segment.range.start), segment);
     if (with_devices) segments.push_back(segment);
     if (!with_tables || segment.op == StringId::kNone) return;
@@ -296,7 +298,9 @@ void LoopSweeper::model_plain_steps() {
     AttributedStep& step = result_.steps[i];
     // Some steps had ops that are no longer held (RunFacts::ops_dropped).
     const bool has_no_ops = step.is_plain() || (step.ops_in_part && step.op_count == 0);
-    if (has_no_ops) step.account = split_->account(marked_times_[i]);
+    if (!has_no_ops) continue;
+    step.account = split_->account(marked_times_[i]);
+    result_.stretches[i] = split_->stretches(marked_[i]);
   }
   result_.split = split_;
 }

@@ -51,6 +51,10 @@ double take_from(const std::vector<Slice>& slices, std::vector<double>& net, dou
   return std::max(0.0, amount - available);
 }
 
+bool is_wait_or_backward(const Span& span) {
+  return span.phase == PhaseKind::kInput || span.phase == PhaseKind::kBackward;
+}
+
 MarkedPhase without_label(const MarkedPhase& phase) {
   return {phase.phase, phase.before_backward, StringId::kNone};
 }
@@ -215,6 +219,41 @@ StepAccount PhaseSplit::account(const MarkedTimes& times) const {
     }
   }
   return account;
+}
+
+std::vector<LoopStretch> PhaseSplit::stretches(std::span<const Span> spans) const {
+  std::vector<LoopStretch> stretches;
+  while (!spans.empty()) {
+    // Each forward pass begins anew; zero_grad may come in its middle.
+    const auto end = std::find_if(spans.begin() + 1, spans.end(), is_wait_or_backward);
+    const auto pass = spans.first(static_cast<std::size_t>(end - spans.begin()));
+    spans = spans.subspan(pass.size());
+    std::map<MarkedPhase, std::vector<std::pair<PhaseKind, Duration>>> left;
+    for (const auto& time : marked_times(pass)) {
+      auto& phases = left[time.first];
+      const StepAccount pass_account = account({time});
+      for (const Slice& slice : pass_account.slices()) {
+        const auto known =
+            std::ranges::find(phases, slice.phase, [](const auto& p) { return p.first; });
+        if (known == phases.end()) {
+          phases.emplace_back(slice.phase, slice.exposed);
+        } else {
+          known->second += slice.exposed;
+        }
+      }
+    }
+    for (const Span& span : pass) {
+      auto& phases = left[marked_phase(span)];
+      SessionTime at = span.range.start;
+      for (auto& [phase, time] : phases) {
+        const Duration taken = std::min(time, span.range.end - at);
+        add_stretch(stretches, {at, at + taken}, phase, phases.size() > 1);
+        time -= taken;
+        at += taken;
+      }
+    }
+  }
+  return stretches;
 }
 
 }  // namespace stepscope

@@ -19,6 +19,7 @@
 #include "analyzer/attribute/segment.h"
 #include "analyzer/attribute/span.h"
 #include "analyzer/attribute/step_account.h"
+#include "analyzer/steps/loop_parts.h"
 
 namespace stepscope {
 
@@ -76,6 +77,9 @@ class PhaseSplit {
   // that these never had counts as its kind says: compute, or the program's own code. The sum is
   // that of `times`, to the nanosecond.
   [[nodiscard]] StepAccount account(const MarkedTimes& times) const;
+  // Where the phases of that account probably lie in the step. In each wait, forward pass and so
+  // on, they come in the order in which steps with ops have them. `spans`: of the step, from marks.
+  [[nodiscard]] std::vector<LoopStretch> stretches(std::span<const Span> spans) const;
   // In steps with ops, the part of a category's time in a phase that is not the cost of recording.
   [[nodiscard]] double net_share(Category category, PhaseKind phase) const;
 

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "analyzer/process_tree.h"
-#include "analyzer/steps/loop_parts.h"
 #include "analyzer/steps/segment_ranges.h"
 
 namespace stepscope {
@@ -227,9 +226,6 @@ class SteadySteps {
     first_ = first;
   }
 
-  [[nodiscard]] TimeRange range() const {
-    return {report_.steps[first_].start, report_.steps[first_ + wanted_.size() - 1].end()};
-  }
   // The index of the step at `time`, outside segments.
   [[nodiscard]] std::optional<std::size_t> at(SessionTime time) const {
     const auto after = std::partition_point(report_.steps.begin(), report_.steps.end(),
@@ -249,15 +245,30 @@ class SteadySteps {
   std::vector<bool> wanted_;
 };
 
-// What the scheduler says about a part: the share of its time in which the thread was blocked.
-std::optional<double> blocked_share(const LoopReport& report, LoopPart part) {
+std::int64_t blocked_samples(const std::vector<Seen>& seen) {
+  return std::ranges::count_if(seen, &Seen::is_blocked);
+}
+
+// What the scheduler says about a part: the share of its time in which the thread was blocked. It
+// is asked at marks, and no mark lies where the forward pass begins; so blocked samples divide the
+// blocked time on both sides.
+std::optional<double> blocked_share(const LoopReport& report, LoopPart part,
+                                    const std::array<std::vector<Seen>, kLoopPartCount>& seen) {
   if (!report.starvation.known) return std::nullopt;
   const PhaseSchedule& phases = report.starvation.phases;
   const std::array<const ScheduleSplit*, kLoopPartCount> parts = {
       &phases.input, &phases.forward, &phases.backward, &phases.optimizer, &phases.other};
-  const ScheduleSplit& split = *parts[static_cast<std::size_t>(part)];
+  const auto at = static_cast<std::size_t>(part);
+  const ScheduleSplit& split = *parts[at];
   if (split.sum() <= 0) return std::nullopt;
-  return split.blocked / split.sum();
+  if (part != LoopPart::kForward && part != LoopPart::kOther) return split.blocked / split.sum();
+  const std::int64_t own = blocked_samples(seen[at]);
+  const std::int64_t both = blocked_samples(seen[static_cast<std::size_t>(LoopPart::kForward)]) +
+                            blocked_samples(seen[static_cast<std::size_t>(LoopPart::kOther)]);
+  if (both == 0) return 0;
+  const double blocked = (phases.forward.blocked + phases.other.blocked) *
+                         static_cast<double>(own) / static_cast<double>(both);
+  return std::min(blocked / split.sum(), 1.0);
 }
 
 double mean_ns(const PhaseMeans& means, LoopPart part) {
@@ -276,20 +287,56 @@ double mean_ns(const PhaseMeans& means, LoopPart part) {
   return means.other;
 }
 
+// The lines divide only this share of the time of their category.
+void take_share(std::vector<LineShare>& lines, double share) {
+  if (!(share >= 0 && share < 1)) return;  // also if there is no such time
+  for (LineShare& line : lines) {
+    line.share *= share;
+    line.ci_low *= share;
+    line.ci_high *= share;
+    line.step = Duration(std::llround(share * static_cast<double>(to_ns(line.step))));
+  }
+}
+
 void append(std::vector<LineShare>& lines, std::vector<LineShare>&& more) {
   lines.insert(lines.end(), std::make_move_iterator(more.begin()),
                std::make_move_iterator(more.end()));
 }
 
+// The parts of steps as the hooks of a C++ program see them: with the forward pass, in which they
+// take no stacks, from the batch on. In truth it may begin later.
+StepStretches as_hooks_see(StepStretches parts) {
+  for (std::vector<LoopStretch>& step : parts) {
+    bool has_batch = false;
+    for (LoopStretch& stretch : step) {
+      if (stretch.part == LoopPart::kInput) has_batch = true;
+      if (stretch.part == LoopPart::kBackward) has_batch = false;
+      if (stretch.part == LoopPart::kOther && has_batch) stretch.part = LoopPart::kForward;
+    }
+  }
+  return parts;
+}
+
+double length_of(LoopPart part, const StepStretches& parts, const LoopReport& report) {
+  double ns = 0;
+  for (const std::size_t i : report.analysed) {
+    for (const LoopStretch& stretch : parts[i])
+      ns += stretch.part == part ? static_cast<double>(to_ns(stretch.range.length())) : 0;
+  }
+  return ns;
+}
+
 void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSample>& samples,
-                       const std::vector<Phase>& phases, const SteadySteps& steps,
-                       const OwnCode& code, LoopReport& report) {
-  const std::vector<LoopStretch> stretches = loop_stretches(phases, steps.range());
+                       const StepStretches& parts, const SteadySteps& steps, const OwnCode& code,
+                       LoopReport& report) {
   const bool native = recording.facts.sampling.native > 0;
+  const StepStretches seen_by_hooks = native ? as_hooks_see(parts) : StepStretches();
+  const StepStretches& sampled = native ? seen_by_hooks : parts;
   std::array<std::vector<Seen>, kLoopPartCount> seen;
   for (const StackSample& sample : samples) {
     const auto step = steps.at(sample.at);
     if (!step) continue;
+    const std::vector<LoopStretch>& stretches = sampled[*step];
     const auto stretch =
         std::partition_point(stretches.begin(), stretches.end(),
                              [&](const LoopStretch& s) { return s.range.end <= sample.at; });
@@ -300,13 +347,17 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
     seen[static_cast<std::size_t>(stretch->part)].push_back(
         {code.of(sample.frame), sample.blocked, *step});
     ++report.line_use.loop_samples;
+    ++report.line_use.by_category[category_of(stretch->part)];
   }
   for (std::size_t i = 0; i < kLoopPartCount; ++i) {
     if (seen[i].empty()) continue;
     const auto part = static_cast<LoopPart>(i);
-    const Division division(seen[i], blocked_share(report, part), code);
-    append(report.lines, division.lines(report.verdict.thread, LinePlace::kLoop, category_of(part),
-                                        mean_ns(report.phases, part), recording));
+    const Division division(seen[i], blocked_share(report, part, seen), code);
+    auto lines = division.lines(report.verdict.thread, LinePlace::kLoop, category_of(part),
+                                mean_ns(report.phases, part), recording);
+    if (native && part == LoopPart::kOther)
+      take_share(lines, length_of(part, sampled, report) / length_of(part, parts, report));
+    append(report.lines, std::move(lines));
   }
 }
 
@@ -357,8 +408,8 @@ bool BatchMakers::contains(const StoredWatchedThread& thread) const {
   return !is_loop && (thread.process == report_.process || processes_.contains(thread.process));
 }
 
-void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,
-                LoopReport& report) {
+void find_lines(const RecordedRun& recording, const StepStretches& parts,
+                const StackHistory& history, LoopReport& report) {
   const SamplingFacts& sampling = recording.facts.sampling;
   if (history.empty() || report.analysed.empty()) return;
   if (sampling.native == 0 && samples_come_late(sampling)) {
@@ -370,8 +421,7 @@ void find_lines(const RecordedRun& recording, const Loop& loop, const StackHisto
     if (thread.tid != report.tid || thread.pid != report.pid) continue;
     const auto samples = history.samples().find(thread.id);
     if (samples == history.samples().end()) continue;
-    add_lines_of_loop(recording, samples->second, phases_of(recording, loop), steps, history.code(),
-                      report);
+    add_lines_of_loop(recording, samples->second, parts, steps, history.code(), report);
   }
   add_lines_of_workers(recording, history, steps, report);
 }

@@ -10,7 +10,7 @@
 #include "analyzer/lines/stack_history.h"
 #include "analyzer/recording.h"
 #include "analyzer/report.h"
-#include "analyzer/steps/find_loops.h"
+#include "analyzer/steps/loop_parts.h"
 
 namespace stepscope {
 
@@ -28,7 +28,8 @@ class BatchMakers {
 };
 
 // Fills report.lines and report.line_use from the steps, phases and starvation of `report`.
-void find_lines(const RecordedRun& recording, const Loop& loop, const StackHistory& history,
-                LoopReport& report);
+// `parts`: of its steps, those that have the time of report.phases.
+void find_lines(const RecordedRun& recording, const StepStretches& parts,
+                const StackHistory& history, LoopReport& report);
 
 }  // namespace stepscope

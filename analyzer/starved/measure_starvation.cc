@@ -20,6 +20,13 @@ constexpr std::size_t kMaxThreadsReported = 64;
 
 std::size_t index_of(LoopPart part) { return static_cast<std::size_t>(part); }
 
+// An inferred wait is not placed by an estimate: a thread that was starved there may have waited
+// elsewhere (unplaced_pauses).
+std::size_t index_of(const LoopStretch& stretch) {
+  const bool unplaced = stretch.estimated && stretch.part == LoopPart::kInput;
+  return index_of(unplaced ? LoopPart::kOther : stretch.part);
+}
+
 double overlap_ns(TimeRange a, TimeRange b) {
   return static_cast<double>(
       std::max<std::int64_t>(to_ns(std::min(a.end, b.end) - std::max(a.start, b.start)), 0));
@@ -34,15 +41,13 @@ struct LoopSplit {
   std::array<ScheduleSplit, kLoopPartCount> parts{};  // of the analysed steps
 };
 
-// The steps tile the loop, so each instant belongs to one step and one part of it. Steps, phases
-// and stretches are sorted, and a stretch covers few parts.
-LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
+// Each instant belongs to at most one step and one part of it. Steps, parts and stretches are
+// sorted, and a stretch covers few parts.
+LoopSplit split_loop(const LoopReport& report, const StepStretches& parts,
                      const std::vector<ThreadStretch>& stretches) {
   LoopSplit split;
   split.starved_ns.resize(report.steps.size());
   split.unmarked_starved.resize(report.steps.size());
-  const TimeRange whole{report.steps.front().start, range_of(report.steps.back()).end};
-  const std::vector<LoopStretch> segments = loop_stretches(phases, whole);
   std::vector<bool> analysed(report.steps.size());
   for (const std::size_t i : report.analysed) analysed[i] = true;
 
@@ -50,21 +55,17 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
     auto step = std::partition_point(report.steps.begin(), report.steps.end(),
                                      [&](const Step& s) { return s.end() <= range.start; });
     for (; step != report.steps.end() && step->start < range.end; ++step) {
-      const TimeRange in_step{std::max(range.start, step->start), std::min(range.end, step->end())};
-      auto segment =
-          std::partition_point(segments.begin(), segments.end(),
-                               [&](const LoopStretch& s) { return s.range.end <= in_step.start; });
-      for (; segment != segments.end() && segment->range.start < in_step.end; ++segment) {
-        visit(static_cast<std::size_t>(step - report.steps.begin()), *segment,
-              overlap_ns(in_step, segment->range));
-      }
+      const auto index = static_cast<std::size_t>(step - report.steps.begin());
+      auto part =
+          std::partition_point(parts[index].begin(), parts[index].end(),
+                               [&](const LoopStretch& s) { return s.range.end <= range.start; });
+      for (; part != parts[index].end() && part->range.start < range.end; ++part)
+        visit(index, *part, overlap_ns(range, part->range));
     }
   };
-  for (const LoopStretch& segment : segments) {
-    each_place(segment.range, [&](std::size_t step, const LoopStretch& part, double ns) {
-      if (analysed[step] && part.range.start == segment.range.start)
-        split.parts[index_of(segment.part)].running += ns;
-    });
+  for (const std::size_t i : report.analysed) {
+    for (const LoopStretch& part : parts[i])
+      split.parts[index_of(part)].running += static_cast<double>(to_ns(part.range.length()));
   }
   for (const ThreadStretch& stretch : stretches) {
     const double dur = static_cast<double>(to_ns(stretch.dur));
@@ -72,11 +73,11 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
     const double starved = std::min(static_cast<double>(to_ns(stretch.starved)) / dur, 1.0);
     const double run = std::min(static_cast<double>(to_ns(stretch.run)) / dur, 1.0 - starved);
     each_place({stretch.start, stretch.start + stretch.dur},
-               [&](std::size_t step, const LoopStretch& segment, double ns) {
+               [&](std::size_t step, const LoopStretch& place, double ns) {
                  split.starved_ns[step] += starved * ns;
-                 if (!segment.marked) split.unmarked_starved[step] += starved * ns;
+                 if (!place.marked || place.estimated) split.unmarked_starved[step] += starved * ns;
                  if (!analysed[step]) return;
-                 ScheduleSplit& part = split.parts[index_of(segment.part)];
+                 ScheduleSplit& part = split.parts[index_of(place)];
                  part.starved += starved * ns;
                  part.blocked += (1 - starved - run) * ns;
                  part.running -= (1 - run) * ns;
@@ -87,9 +88,9 @@ LoopSplit split_loop(const LoopReport& report, const std::vector<Phase>& phases,
 }
 
 // For a loop thread whose scheduling is known from readings only.
-LoopSplit split_evenly(const LoopReport& report, const std::vector<Phase>& phases,
+LoopSplit split_evenly(const LoopReport& report, const StepStretches& parts,
                        const ScheduleSplit& shares) {
-  LoopSplit split = split_loop(report, phases, {});
+  LoopSplit split = split_loop(report, parts, {});
   for (ScheduleSplit& part : split.parts) {
     const double ns = part.running;
     part = {ns * (1 - shares.starved - shares.blocked), ns * shares.starved, ns * shares.blocked};
@@ -130,7 +131,8 @@ class StarvedFractions {
         backward_(split.parts[index_of(LoopPart::kBackward)]),
         optimizer_(split.parts[index_of(LoopPart::kOptimizer)]),
         rest_(split.parts[index_of(LoopPart::kForward)]) {
-    // Everything else is one part, because marks and ops disagree on where the forward pass begins.
+    // Everything else is one part, because it is only estimated where the forward pass begins in
+    // steps without ops.
     const ScheduleSplit& other = split.parts[index_of(LoopPart::kOther)];
     rest_.starved = std::max(rest_.starved + other.starved - pauses.starved, 0.0);
     const double awake = rest_.running + rest_.blocked + other.running + other.blocked;
@@ -253,9 +255,8 @@ void add_evidence(const LoopReport& report, Starvation& starvation) {
 
 }  // namespace
 
-void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
-                        const Schedule& schedule, const Counters& counters,
-                        const RecordedRun& recording) {
+void measure_starvation(LoopReport& report, const StepStretches& parts, const Schedule& schedule,
+                        const Counters& counters, const RecordedRun& recording) {
   Starvation& starvation = report.starvation;
   starvation.net = report.shares;
   const TimeRange range{report.steps[report.analysed.front()].start,
@@ -269,8 +270,8 @@ void measure_starvation(LoopReport& report, const std::vector<Phase>& phases,
   if (stretches.empty() && !sampled) return;
   starvation.known = true;
 
-  LoopSplit split = stretches.empty() ? split_evenly(report, phases, shares_in(*own, range))
-                                      : split_loop(report, phases, stretches);
+  LoopSplit split = stretches.empty() ? split_evenly(report, parts, shares_in(*own, range))
+                                      : split_loop(report, parts, stretches);
   Shares net{};
   starvation.loop_share = take_out_starved(report, split, net);
   starvation.net = net;

@@ -110,6 +110,61 @@ TEST(Lines, ALineHasTheTimeOfItsPhaseThatSamplesGiveIt) {
   EXPECT_EQ(lines_of(report, LinePlace::kLoop, "host").size(), 1U);
 }
 
+// The forward pass begins with its first op. The time before it is not the model's, so neither are
+// the samples that were taken then.
+TEST(Lines, BetweenABatchAndTheFirstOpTheProgramItselfRuns) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  const FrameId sleep = training.builder.frame(FrameId::kNone, "/src/train.py", 13, "<module>");
+  const FrameId model = training.builder.frame(FrameId::kNone, "/src/train.py", 16, "<module>");
+  const FrameId update = training.builder.frame(FrameId::kNone, "/src/train.py", 18, "<module>");
+  for (int i = 0; i < training.steps; ++i) {
+    const std::int64_t at = Training::begin(i);
+    training.builder.op(training.main, "aten::linear", at + 13 * kMs, at + 13 * kMs + kMs / 2);
+    training.builder.op(training.main, "aten::sum", at + 13 * kMs + kMs / 2, at + 14 * kMs);
+    for (int k = 0; k < 3; ++k)
+      training.sample(main, i, 10 * kMs + (1 + 2 * k) * kMs / 2, sleep, "clock_nanosleep");
+    training.sample(main, i, 13 * kMs + kMs / 4, model);
+    if (i % 2 == 0) training.sample(main, i, 19 * kMs + kMs / 2, update);
+    if (i % 20 == 5) training.sample(main, i, 13 * kMs + kMs / 2, sleep, "clock_nanosleep");
+    // It slept for 3 of the 4 ms before the backward pass; no mark says in which of them.
+    training.builder.stretches.push_back({training.main, session_time(at + 10 * kMs),
+                                          Duration(4 * kMs), Duration(kMs), Duration(0)});
+  }
+  const LoopReport report = training.report();
+  EXPECT_NEAR(report.phases.other, 4e6, 1e5);
+  EXPECT_NEAR(report.phases.forward, 1e6, 1e5);
+  const auto host = lines_of(report, LinePlace::kLoop, "host");
+  ASSERT_EQ(host.size(), 2U);
+  EXPECT_EQ(host[0].line, 13);
+  EXPECT_NEAR(static_cast<double>(to_ns(host[0].step)), 3e6, 1e5);
+  EXPECT_EQ(host[1].line, 18);
+  EXPECT_NEAR(static_cast<double>(to_ns(host[1].step)), 1e6, 1e5);
+  const auto forward = lines_of(report, LinePlace::kLoop, "forward");
+  ASSERT_EQ(forward.size(), 2U);
+  EXPECT_EQ(forward[0].line, 16);
+  EXPECT_NEAR(forward[0].share, 0.95, 0.01);
+  EXPECT_EQ(report.line_use.samples(LinePlace::kLoop, "forward"),
+            forward[0].samples + forward[1].samples);
+}
+
+// Between a batch and the backward pass, its hooks take no stacks.
+TEST(Lines, InACppProgramLinesDivideOnlyTheTimeThatHasStacks) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  const FrameId update = training.builder.frame(FrameId::kNone, "/src/main.cc", 18, "main");
+  for (int i = 0; i < training.steps; ++i) {
+    const std::int64_t at = Training::begin(i);
+    training.builder.op(training.main, "aten::linear", at + 13 * kMs, at + 14 * kMs);
+    training.sample(main, i, 19 * kMs + kMs / 2, update);
+  }
+  training.builder.facts.sampling.native = training.steps;
+  const auto host = lines_of(training.report(), LinePlace::kLoop, "host");
+  ASSERT_EQ(host.size(), 1U);
+  EXPECT_NEAR(host[0].share, 0.25, 0.01) << "1 of the 4 ms between the phases";
+  EXPECT_NEAR(static_cast<double>(to_ns(host[0].step)), 1e6, 1e5);
+}
+
 // A late sampler finds threads asleep too often; the scheduler knows how long they slept.
 TEST(Lines, SleepAndWorkAreDividedAsTheSchedulerSays) {
   Training training;

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <string>
+#include <vector>
+
 namespace stepscope {
 namespace {
 
@@ -50,6 +53,48 @@ TEST(PhaseSplit, TakesTheCostFromWhereItFalls) {
   EXPECT_DOUBLE_EQ(split.net_share(Category::kCompute, PhaseKind::kForward), 152.0 / 160);
   EXPECT_DOUBLE_EQ(split.net_share(Category::kInput, PhaseKind::kInput), 1);
   EXPECT_DOUBLE_EQ(split.net_share(Category::kSync, PhaseKind::kNone), 1) << "there is none";
+}
+
+// "other 100-140, forward* 140-180": a star where it is an estimate.
+std::string text_of(const std::vector<LoopStretch>& stretches) {
+  constexpr const char* kNames[] = {"input", "forward", "backward", "optimizer", "other"};
+  std::string text;
+  for (const LoopStretch& stretch : stretches) {
+    text += (text.empty() ? "" : ", ") + std::string(kNames[static_cast<int>(stretch.part)]) +
+            (stretch.estimated ? "* " : " ") + std::to_string(to_ns(stretch.range.start)) + "-" +
+            std::to_string(to_ns(stretch.range.end));
+  }
+  return text;
+}
+
+Span span(PhaseKind phase, std::int64_t start, std::int64_t end) {
+  return {
+      {session_time(start), session_time(end)}, phase, phase == PhaseKind::kNone, StringId::kNone};
+}
+
+// Three quarters of the time before a backward pass go by before the first op.
+TEST(PhaseSplit, SaysWhereTheForwardPassBegins) {
+  PhaseSplit split(Duration{1000});
+  split.begin_op_step({{kWait, Duration{100}}, {kBefore, Duration{200}}});
+  split.add(kWait, segment(Category::kInput, PhaseKind::kInput, 100));
+  split.add(kBefore, segment(Category::kHost, PhaseKind::kNone, 150));
+  split.add(kBefore, segment(Category::kCompute, PhaseKind::kForward, 30));
+  split.add(kBefore, segment(Category::kHost, PhaseKind::kForward, 20));
+  split.finish();
+  const std::vector<Span> twice = {
+      span(PhaseKind::kInput, 0, 100),      span(PhaseKind::kNone, 100, 300),
+      span(PhaseKind::kBackward, 300, 400), span(PhaseKind::kInput, 400, 410),
+      span(PhaseKind::kNone, 410, 510),     span(PhaseKind::kBackward, 510, 600)};
+  EXPECT_EQ(text_of(split.stretches(twice)),
+            "input 0-100, other* 100-250, forward* 250-300, backward 300-400, input 400-410, "
+            "other* 410-485, forward* 485-510, backward 510-600");
+  const std::vector<Span> cleared = {
+      span(PhaseKind::kInput, 0, 100), span(PhaseKind::kNone, 100, 250),
+      span(PhaseKind::kOptimizer, 250, 260), span(PhaseKind::kNone, 260, 310),
+      span(PhaseKind::kBackward, 310, 400)};
+  EXPECT_EQ(text_of(split.stretches(cleared)),
+            "input 0-100, other* 100-250, optimizer 250-260, forward* 260-310, backward 310-400")
+      << "zero_grad lies in the middle";
 }
 
 // The hooks of modules run between the ops: their time is none of the program's own code.

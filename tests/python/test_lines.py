@@ -269,7 +269,8 @@ def test_a_program_that_closes_everything_keeps_its_lines(stepscope, tmp_path):
         "    stepscope.step()\n"
     )
     report = record(stepscope, tmp_path, sys.executable, program)
-    assert share_of(report, "slow", category="host") > 0.9
+    # Without ops, all of a call counts as its forward pass.
+    assert share_of(report, "slow", category="forward") > 0.9
 
 
 def test_a_program_that_dies_is_told_with_its_last_line(stepscope, tmp_path):
