@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -37,9 +39,23 @@ std::vector<LineShare> lines_of(const LoopReport& loop, LinePlace place,
   return lines;
 }
 
+// The lines of the loop's thread that have enough samples: few samples of a category may stand for
+// most of the step.
+std::vector<LineShare> certain_lines(const LoopReport& loop) {
+  std::vector<LineShare> lines;
+  std::set<std::string> categories;
+  for (const LineShare& line : lines_of(loop, LinePlace::kLoop, "")) {
+    const bool is_first = categories.insert(line.category).second;
+    const std::int64_t samples = loop.line_use.samples(LinePlace::kLoop, line.category);
+    const bool stands_out = samples >= LineUse::kEnough || (is_first && line.ci_low > 0);
+    if (stands_out && samples >= LineUse::kFewest) lines.push_back(line);
+  }
+  return lines;
+}
+
 Topic whole_step(const LoopReport& loop) {
   Topic topic;
-  topic.lines = lines_of(loop, LinePlace::kLoop, "");
+  topic.lines = certain_lines(loop);
   topic.title = in_units("of the step", loop.unit());
   topic.ns = static_cast<double>(loop.wall.mean);
   topic.samples = loop.line_use.loop_samples;
@@ -83,14 +99,14 @@ Topic topic_of(const LoopReport& loop) {
     if (!topic.lines.empty()) return topic;
     topic.lines = lines_of(loop, LinePlace::kLoop, "input");
     topic.title = "of the input wait";
-    topic.samples = loop.line_use.loop_samples;
+    topic.samples = loop.line_use.samples(LinePlace::kLoop, "input");
     return topic;
   }
   if (is_about_time_between_phases(loop)) {
     topic.lines = lines_of(loop, LinePlace::kLoop, "host");
     topic.title = in_units("of the time between the phases of a step", loop.unit());
     topic.ns = loop.phases.other;
-    topic.samples = loop.line_use.loop_samples;
+    topic.samples = loop.line_use.samples(LinePlace::kLoop, "host");
     if (!topic.lines.empty()) return topic;
   }
   return whole_step(loop);
@@ -176,6 +192,7 @@ std::string lines_block(const RunFacts& run, const LoopReport& loop, const Palet
   bool no_debug_information = false;
   for (const LineShare& line : topic.lines) {
     if (shown == (few ? 1 : kMax) || line.share < kMin) break;
+    if (line.samples < LineUse::kFewest) continue;
     ++shown;
     no_debug_information = no_debug_information || lacks_debug_information(line);
     const std::string place = place_text(line, run, place_width - 1);

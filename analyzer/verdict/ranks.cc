@@ -74,6 +74,7 @@ std::optional<LineShare> line_of(const LoopReport& loop, Category category) {
   const LineShare* best = nullptr;
   for (const LineShare& line : loop.lines) {
     if (!is_about(line, category) || line.share < kGoodPart) continue;
+    if (line.samples < LineUse::kFewest) continue;
     const auto precedes = [](const LineShare& a, const LineShare& b) {
       return a.place == b.place ? a.step > b.step : a.place == LinePlace::kWorker;
     };

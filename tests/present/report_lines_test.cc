@@ -36,6 +36,7 @@ LoopReport loop_of(const char* kind) {
   loop.phases.forward = 6'000'000;
   loop.phases.other = 4'000'000;
   loop.line_use.loop_samples = 5000;
+  loop.line_use.by_category = {{"input", 3000}, {"forward", 1500}, {"host", 500}};
   loop.line_use.worker_samples = 2000;
   loop.lines = {
       line(LinePlace::kLoop, "input", "/src/train.py", 9, "main", 0.9, 9'000'000),
@@ -144,6 +145,21 @@ TEST(LinesBlock, AHandfulOfSamplesNamesNoLine) {
   loop.line_use.worker_samples = 1;
   EXPECT_EQ(block(loop),
             "\n  no lines of code: only 1 stack sample of the input wait, in the workers\n");
+}
+
+// However many samples the rest of the step has.
+TEST(LinesBlock, AHandfulOfSamplesOfACategoryNamesNoLine) {
+  LoopReport loop = loop_of("host-bound");
+  loop.shares[static_cast<std::size_t>(Category::kHost)] = 0.2;
+  EXPECT_NE(block(loop).find("log.py:7"), std::string::npos) << block(loop);
+  loop.line_use.by_category["host"] = 3;
+  EXPECT_NE(block(loop).find("only 3 stack samples"), std::string::npos) << block(loop);
+  loop.verdict.kind = "compute-bound";
+  EXPECT_EQ(block(loop).find("log.py:7"), std::string::npos) << block(loop);
+  EXPECT_NE(block(loop).find("model.py:5"), std::string::npos) << block(loop);
+  loop.line_use.by_category["host"] = 500;
+  loop.lines[2].samples = LineUse::kFewest - 1;
+  EXPECT_EQ(block(loop).find("log.py:7"), std::string::npos) << block(loop);
 }
 
 TEST(LinesBlock, AtMostThreeAreTold) {
