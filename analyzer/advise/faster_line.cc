@@ -19,39 +19,48 @@ std::string place_text(const LineShare& line, const AdviceContext& context) {
          std::to_string(line.line);
 }
 
+std::string sql_text(std::string_view text) {
+  std::string quoted = "'";
+  for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
+  return quoted + "'";
+}
+
 std::optional<AdviceFacts> advice_for(const AdviceContext& context, LinePlace place,
-                                      const char* category, std::int64_t samples, LineTime of) {
+                                      const char* category, LineTime of) {
+  const std::int64_t samples = context.report.line_use.samples(place, category);
   const auto functions = functions_in(context.report, place, category);
   if (samples < LineUse::kEnough || functions.empty()) return std::nullopt;
   const FunctionShare& function = functions.front();
   if (function.share < kMinOfCategory) return std::nullopt;
-  const auto predicted = step_with_faster(context, place, category, function.share, kTwice);
+  const LineShare& top = function.top;
+  const bool named = has_name(top.function);
+  const auto predicted = named ? step_with_faster(context, place, category, function.share, kTwice)
+                               : step_with_faster_line(context, top.file, top.line, kTwice);
   if (!predicted) return std::nullopt;
   AdviceFacts advice;
   advice.rule = "faster-line";
-  const LineShare& top = function.top;
   advice.facts = FasterLine{place_text(top, context), top.function, top.inside, top.blocked, of};
-  advice.evidence = {
-      EvidenceKind::kAdvice, function.share, "ratio",
-      "SELECT * FROM line_share WHERE thread_id = " + std::to_string(context.loop_thread()) +
-          " AND place = '" + line_place_name(place) + "' AND category = '" + category + "'"};
+  advice.evidence = {EvidenceKind::kAdvice, function.share, "ratio",
+                     "SELECT sum(share) FROM line_share WHERE thread_id = " +
+                         std::to_string(context.loop_thread()) + " AND place = '" +
+                         line_place_name(place) + "' AND category = '" + category +
+                         "' AND file = " + sql_text(top.file) +
+                         " AND function = " + sql_text(top.function) +
+                         (named ? "" : " AND line = " + std::to_string(top.line))};
   return with_prediction(context, *predicted, std::move(advice));
 }
 
 }  // namespace
 
 std::optional<AdviceFacts> faster_line(const AdviceContext& context) {
-  const LineUse& use = context.report.line_use;
   if (context.input_matters()) {
-    auto advice =
-        advice_for(context, LinePlace::kWorker, "input", use.worker_samples, LineTime::kBatch);
+    auto advice = advice_for(context, LinePlace::kWorker, "input", LineTime::kBatch);
     // If workers make the batches, the loop's own line only waits for them.
     if (!advice && !loader_option(context.report.input.loader, "num_workers"))
-      advice =
-          advice_for(context, LinePlace::kLoop, "input", use.loop_samples, LineTime::kInputWait);
+      advice = advice_for(context, LinePlace::kLoop, "input", LineTime::kInputWait);
     return advice;
   }
-  return advice_for(context, LinePlace::kLoop, "host", use.loop_samples, LineTime::kBetweenPhases);
+  return advice_for(context, LinePlace::kLoop, "host", LineTime::kBetweenPhases);
 }
 
 }  // namespace stepscope

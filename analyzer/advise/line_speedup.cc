@@ -23,10 +23,11 @@ double category_ns(const PhaseMeans& phases, std::string_view category) {
 
 std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace place,
                                         std::string_view category) {
-  std::map<std::tuple<std::string, std::string>, FunctionShare> functions;
+  std::map<std::tuple<std::string, std::string, std::int64_t>, FunctionShare> functions;
   for (const LineShare& line : report.lines) {
     if (line.place != place || line.category != category || is_library_file(line.file)) continue;
-    FunctionShare& function = functions[{line.file, line.function}];
+    const std::int64_t alone = has_name(line.function) ? 0 : line.line;
+    FunctionShare& function = functions[{line.file, line.function, alone}];
     if (function.share == 0) function.top = line;  // lines are sorted by size
     function.share += line.share;
     function.ci_low += line.ci_low;
@@ -38,6 +39,8 @@ std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace plac
       sorted, [](const FunctionShare& a, const FunctionShare& b) { return a.share > b.share; });
   return sorted;
 }
+
+bool has_name(std::string_view function) { return !function.starts_with('<'); }
 
 std::optional<double> step_with_faster(const AdviceContext& context, LinePlace place,
                                        std::string_view category, double share, double factor) {
@@ -55,6 +58,18 @@ std::optional<double> step_with_faster(const AdviceContext& context, LinePlace p
   // A worker makes a batch while as many steps pass as there are workers; that whole time shrinks.
   const double rest = step * (1 - context.share(Category::kInput));
   return std::max({step * (1 - saved), rest, least_step_ns(context) * (1 - saved)});
+}
+
+std::optional<double> step_with_faster_line(const AdviceContext& context, std::string_view file,
+                                            std::int64_t line, double factor) {
+  double step = context.step_ns();
+  for (const LineShare& known : context.report.lines) {
+    if (known.file != file || known.line != line) continue;
+    const auto faster = step_with_faster(context, known.place, known.category, known.share, factor);
+    if (!faster) return std::nullopt;
+    step -= context.step_ns() - *faster;
+  }
+  return std::max(step, 0.0);
 }
 
 }  // namespace stepscope

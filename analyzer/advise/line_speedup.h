@@ -10,7 +10,8 @@
 
 namespace stepscope {
 
-// The lines of one function in one place and category: its share of that category.
+// The lines of one function in one place and category: its share of that category. Code that has
+// no name of its own (a module, a lambda) is not one function: each of its lines stands for itself.
 struct FunctionShare {
   LineShare top;     // its largest line
   double share = 0;  // of all its lines
@@ -26,5 +27,12 @@ std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace plac
 // workers, the rest of the step, and the cores. Nothing if most steps do not wait for the workers.
 std::optional<double> step_with_faster(const AdviceContext& context, LinePlace place,
                                        std::string_view category, double share, double factor);
+
+// The same if a line took 1 / `factor` of its time, in all places and categories that it has.
+std::optional<double> step_with_faster_line(const AdviceContext& context, std::string_view file,
+                                            std::int64_t line, double factor);
+
+// Whether a function has a name that a person gave it: not "<module>" or "<lambda>".
+bool has_name(std::string_view function);
 
 }  // namespace stepscope

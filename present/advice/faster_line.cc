@@ -33,7 +33,8 @@ std::string name_of(const FasterLine& facts) {
 AdviceWords words_of(const FasterLine& facts, const AdviceFacts& advice,
                      const LoopReport& /*loop*/) {
   const std::string share = percent_text(advice.evidence.value) + time_name(facts.of);
-  std::string why = facts.place + ": it takes " + share;
+  const bool named = !facts.function.starts_with('<');
+  std::string why = facts.place + (named ? ": the function takes " : ": it takes ") + share;
   if (!facts.inside.empty()) why += ", most of it in " + facts.inside;
   if (!facts.blocked.empty()) why += ", blocked in " + facts.blocked;
   const std::string name = name_of(facts);

@@ -10,6 +10,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/lines/own_code.h"
 #include "analyzer/what_if.h"
+#include "present/advice/advice_words.h"
 #include "present/what_if_answer.h"
 #include "tests/analyzer/recording_builder.h"
 
@@ -239,6 +240,62 @@ TEST(Lines, OfALineAllThatBeginsInItGetsFaster) {
   EXPECT_LE(answer->predicted.ci95.low, answer->predicted.step_ns);
   EXPECT_GE(answer->predicted.ci95.high, answer->predicted.step_ns);
   EXPECT_EQ(answer->notes.size(), 2U);
+}
+
+// 3 of 4 samples are in one line and the rest in another of the same function.
+void sample_two_lines(Training& training, const std::string& function) {
+  const WatchedThreadId main = of_main(training);
+  const FrameId first = training.builder.frame(FrameId::kNone, "/src/data.py", 41, function);
+  const FrameId second = training.builder.frame(FrameId::kNone, "/src/data.py", 42, function);
+  for (int i = 0; i < training.steps; ++i) {
+    for (int k = 0; k < 4; ++k) training.sample(main, i, (1 + 2 * k) * kMs, k < 3 ? first : second);
+  }
+}
+
+Advice faster_line_of(Training& training) {
+  for (const Advice& advice : make_advice(training.report())) {
+    if (advice.rule == "faster-line") return advice;
+  }
+  ADD_FAILURE() << "no such advice";
+  return {};
+}
+
+TEST(Lines, AdviceThatNamesALineStatesTheShareOfThatLine) {
+  Training training;
+  sample_two_lines(training, "<module>");
+  const Advice advice = faster_line_of(training);
+  EXPECT_EQ(advice.title, "make data.py:41 twice as fast");
+  EXPECT_NE(advice.why.find("data.py:41: it takes 75.0 %"), std::string::npos) << advice.why;
+  EXPECT_NEAR(advice.evidence.value, 0.75, 1e-6);
+  EXPECT_NE(advice.evidence.query.find("function = '<module>' AND line = 41"), std::string::npos)
+      << advice.evidence.query;
+  WhatIfQuestion question;
+  question.line = "data.py:41=2x";
+  const auto answer = what_if(training.builder.recording(), question);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_NEAR(static_cast<double>(advice.predicted_step_ns), answer->predicted.step_ns, 1);
+}
+
+TEST(Lines, AdviceThatNamesAFunctionStatesTheShareOfAllItsLines) {
+  Training training;
+  sample_two_lines(training, "Data's.decode");
+  const Advice advice = faster_line_of(training);
+  EXPECT_EQ(advice.title, "make Data's.decode twice as fast");
+  EXPECT_NE(advice.why.find("the function takes 100.0 %"), std::string::npos) << advice.why;
+  EXPECT_NEAR(advice.evidence.value, 1, 1e-6);
+  EXPECT_TRUE(advice.evidence.query.ends_with("function = 'Data''s.decode'"))
+      << advice.evidence.query;
+  EXPECT_NEAR(static_cast<double>(advice.predicted_step_ns), 15e6, 1e5);
+}
+
+TEST(Lines, AFewSamplesOfACategoryAdviseNothing) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  const FrameId model = training.builder.frame(FrameId::kNone, "/src/train.py", 16, "<module>");
+  for (int i = 0; i < training.steps; ++i)
+    for (int k = 0; k < 2; ++k) training.sample(main, i, (12 + k) * kMs, model);
+  for (int i = 10; i < 13; ++i) training.sample(main, i, 3 * kMs, model);
+  for (const Advice& advice : make_advice(training.report())) EXPECT_NE(advice.rule, "faster-line");
 }
 
 // A C++ program takes no stacks in its passes. One at the edge of a pass is not all of the pass.
