@@ -303,15 +303,26 @@ void append(std::vector<LineShare>& lines, std::vector<LineShare>&& more) {
                std::make_move_iterator(more.end()));
 }
 
-// The parts of steps as the hooks of a C++ program see them: with the forward pass, in which they
-// take no stacks, from the batch on. In truth it may begin later.
+// The parts of steps as the hooks of a C++ program see them: what follows a batch is its forward
+// pass, in which they take no stacks, up to the backward pass or the update. zero_grad does not end
+// it.
 StepStretches as_hooks_see(StepStretches parts) {
   for (std::vector<LoopStretch>& step : parts) {
+    std::vector<bool> leads(step.size());  // to a forward or backward pass of the same batch
+    bool later = false;
+    for (std::size_t i = step.size(); i-- > 0;) {
+      const LoopPart part = step[i].part;
+      if (part == LoopPart::kInput) later = false;
+      if (part == LoopPart::kForward || part == LoopPart::kBackward) later = true;
+      leads[i] = later;
+    }
     bool has_batch = false;
-    for (LoopStretch& stretch : step) {
-      if (stretch.part == LoopPart::kInput) has_batch = true;
-      if (stretch.part == LoopPart::kBackward) has_batch = false;
-      if (stretch.part == LoopPart::kOther && has_batch) stretch.part = LoopPart::kForward;
+    for (std::size_t i = 0; i < step.size(); ++i) {
+      LoopPart& part = step[i].part;
+      const bool updates = part == LoopPart::kOptimizer && !leads[i];
+      if (part == LoopPart::kInput) has_batch = true;
+      if (part == LoopPart::kBackward || updates) has_batch = false;
+      if (part == LoopPart::kOther && has_batch) part = LoopPart::kForward;
     }
   }
   return parts;

@@ -61,10 +61,11 @@ def test_functions_get_the_time_that_they_took(stepscope, program, tmp_path):
             name,
             [(line["function"], line["line"], line["share"]) for line in report["lines"]],
         )
-    # The rest of that time is of what the loop does with the batch, and no stacks are taken there.
+    # The rest of that time, 1 of 5 ms, is of what the loop does with the batch, and no stacks are
+    # taken there.
     host = [line for line in report["lines"] if line["category"] == "host"]
     assert host[0]["function"].endswith("log_metrics")
-    assert host[0]["share"] > 0.9
+    assert host[0]["share"] == pytest.approx(0.8, abs=POINTS)
     first = max(
         (line for line in report["lines"] if line["category"] == "input"),
         key=lambda line: line["share"],
