@@ -69,7 +69,7 @@ struct RunFacts {
   bool windowed = false;     // ops were recorded in some steps only, phases in all
   bool ops_dropped = false;  // earlier recorded ops are no longer held
   bool being_recorded = false;
-  bool cut_off = false;         // the recorder died: everything after its last commit is missing
+  bool cut_off = false;         // the recorder did not finish: all after its last commit is missing
   std::string stopped_because;  // why the recorder stopped before the program ended; "": it did not
 
   [[nodiscard]] bool is_incomplete() const { return cut_off || !stopped_because.empty(); }

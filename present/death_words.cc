@@ -120,7 +120,8 @@ std::string gap_sentence(const RunFacts& run) {
     return "The recording is incomplete: " + printable(run.stopped_because) + ".";
   }
   if (!run.cut_off) return {};
-  return "The recording is incomplete: its recorder died, and everything after " +
+  return "The recording is incomplete: its recorder died or another program kept the store locked, "
+         "and everything after " +
          time_text(static_cast<double>(run.duration_ns)) + " is missing.";
 }
 

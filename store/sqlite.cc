@@ -14,10 +14,6 @@
 namespace stepscope {
 namespace {
 
-// How long a call waits for another program's transaction: a reader holds a lock for the duration
-// of a query, an analysis for that of its commit.
-constexpr int kBusyTimeoutMs = 2000;
-
 // SQLite's URI form of a path: '?', '#' and '%' mean something there.
 std::string uri_of(const std::filesystem::path& path, const char* options) {
   constexpr char kHex[] = "0123456789ABCDEF";
@@ -173,8 +169,12 @@ Result<Database> Database::open_named(const std::string& name, const std::filesy
   database.path_ = path;
   if (code != SQLITE_OK) return sqlite_status(code, path.string(), sqlite3_errstr(code));
   sqlite3_extended_result_codes(handle, 1);
-  sqlite3_busy_timeout(handle, kBusyTimeoutMs);
+  database.set_lock_patience(kLockPatience);
   return database;
+}
+
+void Database::set_lock_patience(std::chrono::milliseconds patience) {
+  sqlite3_busy_timeout(handle(), static_cast<int>(patience.count()));
 }
 
 struct Database::Work {

@@ -5,6 +5,7 @@
 
 #include <sqlite3.h>
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <memory>
@@ -19,6 +20,9 @@ namespace stepscope {
 // The first bytes of every database; https://www.sqlite.org/fileformat2.html, "The Database
 // Header".
 inline constexpr std::string_view kDatabaseMagic = "SQLite format 3";
+
+// A reader holds a lock for the duration of a query, an analysis for that of its commit.
+inline constexpr std::chrono::milliseconds kLockPatience{2000};
 
 class Statement;
 
@@ -36,6 +40,9 @@ class Database {
 
   // A database in memory. `path`: its name in errors.
   static Result<Database> in_memory(const std::filesystem::path& path);
+
+  // How long a call waits for another program's lock: kLockPatience unless set.
+  void set_lock_patience(std::chrono::milliseconds patience);
 
   // The bytes of a file with this database.
   Result<std::string> image();

@@ -53,7 +53,7 @@ class TraceReader {
   [[nodiscard]] std::int64_t meta_int(std::string_view key, std::int64_t otherwise) const;
   // True while some process holds the store open for recording; false also if the recorder died.
   [[nodiscard]] bool being_recorded() const;
-  // The recorder died before it could close the store: everything after its last commit is missing.
+  // The recorder died or could not close the store: everything after its last commit is missing.
   [[nodiscard]] bool is_cut_off() const;
   [[nodiscard]] std::string_view text(StringId id) const;  // "" for kNone; valid as long as *this
   [[nodiscard]] std::size_t string_count() const;          // ids are 1..string_count()

@@ -55,6 +55,8 @@ class TraceWriter::Impl {
   // The end of every write: remembers the first error.
   Status keep(Status status);
   Status commit();
+  bool try_begin(std::chrono::milliseconds patience);
+  void end_if_unused();
   Status finish();
   void keep_file() { file_.keep(); }
   void discard_file() { file_.discard(); }
@@ -93,6 +95,7 @@ class TraceWriter::Impl {
   const bool recording_;
   const pid_t owner_ = ::getpid();
   bool in_transaction_ = false;
+  int changes_before_ = 0;  // of the connection, when the transaction began
   Status failure_;
   StringTable strings_;
   ProcessWriter processes_;
@@ -137,7 +140,23 @@ Status TraceWriter::Impl::begin() {
   if (in_transaction_) return {};
   const Status status = begin_.run();
   in_transaction_ = status.ok();
+  changes_before_ = sqlite3_total_changes(database_.handle());
   return keep(status);
+}
+
+bool TraceWriter::Impl::try_begin(std::chrono::milliseconds patience) {
+  if (in_transaction_ || !failure_.ok()) return true;
+  database_.set_lock_patience(patience);
+  const Status status = begin();
+  database_.set_lock_patience(kLockPatience);
+  if (status.kind() != ErrorKind::kBusy) return true;
+  failure_ = {};
+  return false;
+}
+
+void TraceWriter::Impl::end_if_unused() {
+  if (in_transaction_ && sqlite3_total_changes(database_.handle()) == changes_before_)
+    static_cast<void>(commit());  // the next write returns its error
 }
 
 Status TraceWriter::Impl::keep(Status status) {
@@ -175,7 +194,7 @@ Status TraceWriter::Impl::finish() {
   if (status.ok()) status = commit();
   if (status.ok()) {
     // Readers may hold the file open for long; do not wait for them here.
-    sqlite3_busy_timeout(database_.handle(), 100);
+    database_.set_lock_patience(std::chrono::milliseconds(100));
     status = seal();
   }
   return status;
@@ -361,6 +380,10 @@ Status TraceWriter::replace_analysis(const Analysis& analysis) {
   return impl_->replace_analysis(analysis);
 }
 Status TraceWriter::flush() { return impl_->commit(); }
+bool TraceWriter::try_begin(std::chrono::milliseconds patience) {
+  return impl_->try_begin(patience);
+}
+void TraceWriter::end_if_unused() { impl_->end_if_unused(); }
 
 void TraceWriter::stop_writing(Status why) {
   if (impl_ != nullptr) static_cast<void>(impl_->keep(std::move(why)));

@@ -6,6 +6,7 @@
 // strings have one id; the file is a valid store from create() on, even if the process dies.
 #pragma once
 
+#include <chrono>
 #include <filesystem>
 #include <memory>
 #include <ranges>
@@ -84,6 +85,16 @@ class TraceWriter {
   Status replace_analysis(const Analysis& analysis);
 
   Status flush();  // commit; the next write begins a new transaction
+
+  // A write that begins a transaction waits 2 seconds for another program's lock on the store, then
+  // fails with kBusy. A recorder must not: it begins the transaction first, and while the store is
+  // locked it writes nothing.
+  //
+  // Begins a transaction unless one is open. False: another program's lock still held after
+  // `patience`, and nothing has changed. After any other error true: the next write returns it.
+  bool try_begin(std::chrono::milliseconds patience);
+  // Ends the transaction if nothing was written in it, so that it keeps no other program waiting.
+  void end_if_unused();
   // Drops what was written since the last flush(); every later call returns `why`, an error.
   void stop_writing(Status why);
   // Removes the store. If it had replaced another, restores that one. No call may follow.

@@ -57,4 +57,8 @@ inline constexpr std::int64_t kSamplePeriodNs = 100'000'000;
 // commits a second are cheap, and SQLite is fast with large transactions.
 inline constexpr std::int64_t kFlushPeriodNs = 250'000'000;
 
+// How long a recorder waits at its end if another program has locked the store. A job that is told
+// to stop is often killed after 10 seconds.
+inline constexpr std::chrono::milliseconds kLastLockPatience{5000};
+
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <string_view>
+#include <utility>
 
 #include "store/limits.h"
 
@@ -55,9 +56,9 @@ struct ProcessDrain::Ring {
 };
 
 ProcessDrain::ProcessDrain(const Region& region, ProcessId process, TraceWriter& writer,
-                           const ClockMap& clock)
+                           const ClockMap& clock, std::shared_ptr<RingBacklog> backlog)
     : region_(region),
-      backlog_(std::make_shared<RingBacklog>(region)),
+      backlog_(backlog != nullptr ? std::move(backlog) : std::make_shared<RingBacklog>(region)),
       process_(process),
       writer_(writer),
       clock_(clock),

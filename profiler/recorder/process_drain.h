@@ -39,8 +39,9 @@ struct DrainTotals {
 
 class ProcessDrain final : public DecodeContext {
  public:
-  // `writer` and `clock` outlive it.
-  ProcessDrain(const Region& region, ProcessId process, TraceWriter& writer, const ClockMap& clock);
+  // `writer` and `clock` outlive it. `backlog`: what was already collected from `region`, or null.
+  ProcessDrain(const Region& region, ProcessId process, TraceWriter& writer, const ClockMap& clock,
+               std::shared_ptr<RingBacklog> backlog = nullptr);
   ~ProcessDrain() override;
   ProcessDrain(const ProcessDrain&) = delete;
   ProcessDrain& operator=(const ProcessDrain&) = delete;

@@ -105,14 +105,16 @@ void Recorder::run() noexcept {
   session_->attempt([this] {
     for (const std::filesystem::path& folder : own_source_folders()) {
       const std::filesystem::path root = repository_of(folder);
-      if (!root.empty()) return store_facts(source_meta(read_source_state(root)));
+      if (root.empty()) continue;
+      facts_ = source_meta(read_source_state(root));
+      break;
     }
     return Status();
   });
   OtherCpus cpus;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
-    wake_.wait_for(lock, look_period(drain_->busy(), collector_.is_running()),
+    wake_.wait_for(lock, look_period(!held_ && drain_->busy(), collector_.is_running()),
                    [this] { return stopping_; });
     lock.unlock();  // the store may block on the disk; stop() must not wait for it
     session_->attempt([this] { return look(); });
@@ -121,31 +123,42 @@ void Recorder::run() noexcept {
   }
   lock.unlock();
   const SessionTime end = session_->now();
+  session_->attempt([this] { return session_->lock_at_end(); });
   session_->attempt([this] { return drain_->drain(); });
   session_->attempt([this] {
     if (session_->failed()) return Status();
     return stacks_.finish(session_->writer(), threads_, session_->clock());
   });
-  session_->attempt([this] { return store_facts(loaded_versions(getpid())); });
+  session_->attempt([this] {
+    const Meta versions = loaded_versions(getpid());
+    facts_.insert(facts_.end(), versions.begin(), versions.end());
+    return store_facts();
+  });
   // Written on this thread, like everything: the caller's thread may have SIGXFSZ unblocked.
   outcome_ = session_->finish(*last_meta_, end);
   drain_->close();  // the rings now belong to the next recording
 }
 
-Status Recorder::store_facts(const Meta& facts) {
+Status Recorder::store_facts() {
   if (session_->failed()) return {};
-  for (const auto& [key, value] : facts) {
+  for (const auto& [key, value] : facts_) {
     if (Status status = session_->set_meta(key, value); !status.ok()) return status;
   }
+  facts_.clear();
   return {};
 }
 
 // After a failure, the rings are still drained, to count the events that are not written.
 Status Recorder::look() {
   session_->steer_clock();
+  held_ = !session_->lock();
+  if (held_) return {};
   if (Status status = drain_->drain(); !status.ok() || session_->failed()) return status;
+  if (Status status = store_facts(); !status.ok()) return status;
   if (Status status = sample(); !status.ok()) return status;
-  return session_->flush_is_due() ? session_->flush() : Status();
+  const Status status = session_->flush_is_due() ? session_->flush() : Status();
+  session_->unlock_if_unused();
+  return status;
 }
 
 Status Recorder::sample() {

@@ -45,7 +45,7 @@ class Recorder final : public EmbeddedRecorder {
   static Status open(const RecorderStart& start, std::unique_ptr<Recorder>& recorder);
   void take_stacks(const Region& region);
   void run() noexcept;
-  Status store_facts(const Meta& facts);
+  Status store_facts();
   Status look();
   Status sample();
 
@@ -58,6 +58,8 @@ class Recorder final : public EmbeddedRecorder {
   ThreadWatch threads_;
   StackRecording stacks_{0};  // its own process is not sampled
   std::int64_t last_sample_ns_ = 0;
+  Meta facts_;         // not yet stored
+  bool held_ = false;  // another program has locked the store: nothing can be written
   Status outcome_;
 
   std::mutex mutex_;

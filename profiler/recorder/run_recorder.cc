@@ -61,7 +61,8 @@ RunRecorder::~RunRecorder() = default;
 void RunRecorder::wait(int also) const noexcept try {
   std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
   for (const WatchedProcess& process : processes_) {
-    if (!process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
+    // Of a process whose end cannot be stored yet, it would stay readable.
+    if (!held_ && !process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
   }
   const auto period =
       behind_ ? std::chrono::milliseconds(0) : look_period(busy_, collector_.is_running());
@@ -73,11 +74,35 @@ void RunRecorder::wait(int also) const noexcept try {
 void RunRecorder::tick() noexcept {
   session_->attempt([this] {
     session_->steer_clock();
+    held_ = !session_->lock();
     Status status = take_in_arrivals();
+    if (held_) {
+      hold_events();
+      return status;
+    }
     search_unjoined();
-    return status.ok() && !session_->failed() ? look() : status;
+    if (status.ok() && !session_->failed()) status = look();
+    session_->unlock_if_unused();
+    return status;
   });
   collector_.keep_off_writers(cpus_);
+}
+
+// The collector goes on emptying the rings. The heartbeat keeps the processes recording.
+void RunRecorder::hold_events() {
+  busy_ = false;
+  behind_ = false;
+  for (WatchedProcess& process : processes_) {
+    if (!process.ended) process.look();
+  }
+  for (Waiting& waiting : waiting_) {
+    waiting.arrival.region.header->heartbeat = ++waiting.heartbeat;
+  }
+}
+
+void RunRecorder::lock_at_end() noexcept {
+  session_->attempt([this] { return session_->lock_at_end(); });
+  held_ = false;
 }
 
 // Nothing that they write is recorded any more.
@@ -120,6 +145,7 @@ Status RunRecorder::look() {
 }
 
 Status RunRecorder::take_in_arrivals() {
+  if (!held_) admit_all_waiting();
   RecordPlan plan = plan_.record;
   if (plan_.lines_rate > 0)
     plan.stack_period_ticks =
@@ -134,10 +160,30 @@ Status RunRecorder::take_in_arrivals() {
     }
     if (!arrival->has_value()) return {};
     if (!(*arrival)->notice.empty()) add_notice((*arrival)->notice);
-    if (!session_->failed()) session_->attempt([&] { return add_process(**arrival); });
-    if (session_->failed()) count_events_of(**arrival);
+    Waiting one{std::move(**arrival)};
+    held_ ? hold(one) : admit(one);
   }
   return {};
+}
+
+void RunRecorder::hold(Waiting& one) {
+  session_->attempt([&] {
+    one.process = describe(one.arrival);
+    one.backlog = std::make_shared<RingBacklog>(one.arrival.region);
+    collector_.add(one.backlog);
+    waiting_.push_back(std::move(one));
+    return Status();
+  });
+  if (session_->failed()) count_events_of(one);  // no memory
+}
+
+void RunRecorder::admit(Waiting& one) {
+  if (!session_->failed()) session_->attempt([&] { return add_process(one); });
+  if (session_->failed()) count_events_of(one);
+}
+
+void RunRecorder::admit_all_waiting() {
+  for (; !waiting_.empty(); waiting_.pop_front()) admit(waiting_.front());
 }
 
 void RunRecorder::refuse(const std::string& line) {
@@ -156,7 +202,8 @@ void RunRecorder::search_unjoined() {
 }
 
 // Counts the events of a process that came after the store had failed.
-void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
+void RunRecorder::count_events_of(const Waiting& one) {
+  const Listener::Arrival& arrival = one.arrival;
   arrival.region.header->heartbeat = 0;
   if (!session_->begun()) {  // there is no store to record what is missing
     unmap_region(arrival.region);
@@ -166,26 +213,25 @@ void RunRecorder::count_events_of(const Listener::Arrival& arrival) {
     return process.region.header == arrival.region.header;
   };
   if (std::any_of(processes_.begin(), processes_.end(), is_it)) return;  // added before the failure
-  processes_.emplace_back(arrival, ProcessId::kNone, *session_);
+  processes_.emplace_back(arrival, ProcessId::kNone, *session_, one.backlog);
 }
 
-Status RunRecorder::add_process(Listener::Arrival& arrival) {
+Status RunRecorder::add_process(Waiting& one) {
+  Listener::Arrival& arrival = one.arrival;
   if (Status status = session_->begin(); !status.ok()) return status;
   // The same process again: it has replaced itself with another program (exec).
   if (WatchedProcess* before = find_running(arrival.pid)) {
     if (Status status = drain(*before); !status.ok()) return status;
     if (Status status = end(*before, EndKind::kReplaced, 0); !status.ok()) return status;
   }
-  Process process = process_of(arrival.pid);
-  process.parent_pid = closest_recorded_above(arrival);
-  process.rank = arrival.hello.rank;
+  const Process process = one.backlog != nullptr ? one.process : describe(arrival);
   const auto id = store().add_process(process);
   if (!id.ok()) return id.status();
   if (Status status = description_.add(store(), process, plan_.source_folders); !status.ok())
     return status;
   arrival.region.header->ops_switch = switch_;
-  processes_.emplace_back(arrival, *id, *session_);
-  collector_.add(processes_.back().drain.backlog());
+  processes_.emplace_back(arrival, *id, *session_, one.backlog);
+  if (one.backlog == nullptr) collector_.add(processes_.back().drain.backlog());
   processes_.back().drain.set_on_stacks(
       [this, pid = arrival.pid](pid_t tid, std::vector<NativeStack>&& stacks) {
         stacks_.take(pid, tid, stacks);
@@ -193,6 +239,13 @@ Status RunRecorder::add_process(Listener::Arrival& arrival) {
   stacks_.add(arrival.pid, std::move(arrival.memory), std::move(arrival.maps),
               arrival.region.header);
   return {};
+}
+
+Process RunRecorder::describe(const Listener::Arrival& arrival) const {
+  Process process = process_of(arrival.pid);
+  process.parent_pid = closest_recorded_above(arrival);
+  process.rank = arrival.hello.rank;
+  return process;
 }
 
 // A shell or a fork server, which is not recorded itself, may lie between a worker and the program
@@ -249,8 +302,10 @@ Status RunRecorder::sample() {
 }
 
 bool RunRecorder::has_recorded(std::int64_t pid) const {
-  return std::any_of(processes_.begin(), processes_.end(),
-                     [&](const WatchedProcess& process) { return process.pid == pid; });
+  const auto is_it = [&](const WatchedProcess& process) { return process.pid == pid; };
+  const auto waits = [&](const Waiting& one) { return one.arrival.pid == pid; };
+  return std::any_of(processes_.begin(), processes_.end(), is_it) ||
+         std::any_of(waiting_.begin(), waiting_.end(), waits);
 }
 
 WatchedProcess* RunRecorder::find_running(pid_t pid) {
@@ -320,6 +375,7 @@ std::string RunRecorder::carry_out(ControlCommand command) {
 }
 
 void RunRecorder::program_ended(pid_t pid, int wait_status, const std::string& command) noexcept {
+  lock_at_end();
   session_->attempt([&] { return store_program_end(pid, wait_status, command); });
 }
 
@@ -342,7 +398,11 @@ Status RunRecorder::store_program_end(pid_t pid, int wait_status, const std::str
 }
 
 Status RunRecorder::finish() noexcept {
+  lock_at_end();
   wait_for_last_ones();
+  const bool was_held = held_;
+  lock_at_end();
+  if (was_held) tick();
   Meta last;
   session_->attempt([&] { return drain_survivors(); });
   session_->attempt([&] {

@@ -124,8 +124,22 @@ class RunRecorder {
   void search_unjoined();
   // Counts a process that cannot be recorded. `line` says why.
   void refuse(const std::string& line);
-  Status add_process(Listener::Arrival& arrival);
-  void count_events_of(const Listener::Arrival& arrival);
+  // A process that has joined and is not yet in the store.
+  struct Waiting {
+    Listener::Arrival arrival;
+    // Set if it must wait because the store is locked; it may end meanwhile.
+    std::shared_ptr<RingBacklog> backlog;
+    Process process{};
+    std::uint64_t heartbeat = 1;  // the listener sent the first one
+  };
+  void hold(Waiting& one);
+  void admit(Waiting& one);
+  void admit_all_waiting();
+  // What tick() does instead of look() while the store is locked.
+  void hold_events();
+  void lock_at_end() noexcept;
+  Status add_process(Waiting& one);
+  void count_events_of(const Waiting& one);
   Status drain(WatchedProcess& process);
   void collect_notices(WatchedProcess& process);
   void add_notice(const std::string& line);
@@ -133,6 +147,7 @@ class RunRecorder {
   Status end(WatchedProcess& process, EndKind how, std::int64_t code);
   Status end_ops_blocks();
   std::vector<OpsBlocks::Process> running_processes();
+  [[nodiscard]] Process describe(const Listener::Arrival& arrival) const;
   std::int64_t closest_recorded_above(const Listener::Arrival& arrival) const;
   // Whether a process with this pid is recorded, or was until it ended.
   [[nodiscard]] bool has_recorded(std::int64_t pid) const;
@@ -151,6 +166,7 @@ class RunRecorder {
   UnjoinedProcesses unjoined_;
   std::unique_ptr<GpuSampler> gpus_;     // created when the first process comes
   std::list<WatchedProcess> processes_;  // session_ owns their drains
+  std::list<Waiting> waiting_;
   StackRecording stacks_;  // after processes_: its thread reads their regions until destroyed
   std::vector<std::string> notices_;
   std::int64_t refused_ = 0;     // calls of refuse()
@@ -162,6 +178,7 @@ class RunRecorder {
   RunDescription description_;
   bool busy_ = false;
   bool behind_ = false;
+  bool held_ = false;  // another program has locked the store: nothing can be written
   std::int64_t last_sample_ns_ = 0;
 };
 

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <string>
+#include <utility>
 
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
@@ -93,8 +94,33 @@ void StoreSession::keep(Status status) noexcept {
   if (on_failure_) on_failure_(failure_);
 }
 
-ProcessDrain& StoreSession::open_drain(const Region& region, ProcessId process) {
-  ProcessDrain& drain = drains_.emplace_back(region, process, *writer_, clock_.map());
+bool StoreSession::lock_within(std::chrono::milliseconds patience) {
+  if (failed() || !begun_) return true;
+  if (locked_out_since_ns_ == 0) locked_out_since_ns_ = read_clock_ns(CLOCK_MONOTONIC);
+  if (!writer_->try_begin(patience)) return false;
+  locked_out_since_ns_ = 0;
+  return true;
+}
+
+bool StoreSession::lock() { return lock_within(std::chrono::milliseconds(0)); }
+
+Status StoreSession::lock_at_end() {
+  if (lock_within(kLastLockPatience)) return {};
+  const std::int64_t lasted = read_clock_ns(CLOCK_MONOTONIC) - locked_out_since_ns_;
+  return Status::error(ErrorKind::kBusy, output_.string() +
+                                             ": another program kept it locked for the last " +
+                                             std::to_string(lasted / 1'000'000'000) +
+                                             " s; the events of that time are missing");
+}
+
+void StoreSession::unlock_if_unused() {
+  if (!failed() && begun_) writer_->end_if_unused();
+}
+
+ProcessDrain& StoreSession::open_drain(const Region& region, ProcessId process,
+                                       std::shared_ptr<RingBacklog> backlog) {
+  ProcessDrain& drain =
+      drains_.emplace_back(region, process, *writer_, clock_.map(), std::move(backlog));
   if (failed()) drain.discard_from_now_on();
   return drain;
 }

@@ -6,6 +6,7 @@
 // stores how many events are missing.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -66,9 +67,20 @@ class StoreSession {
   // Call often.
   void steer_clock() { clock_.steer(); }
 
+  // Takes the store's write lock until the next flush(). False: another program has it. Then write
+  // nothing until a later call returns true; the events wait in the rings' collector. True before
+  // begin() and after a failure.
+  bool lock();
+  // The same at the end of the recording: waits up to kLastLockPatience. Errors: kBusy.
+  Status lock_at_end();
+  // Call after lock() and the writes: releases the lock if there were none.
+  void unlock_if_unused();
+
   // Drains `region` into this store; after a failure it only counts. Lives as long as the session;
-  // close() it before the region is unmapped. If this throws, nothing has changed.
-  ProcessDrain& open_drain(const Region& region, ProcessId process);
+  // close() it before the region is unmapped. `backlog`: see ProcessDrain. If this throws, nothing
+  // has changed.
+  ProcessDrain& open_drain(const Region& region, ProcessId process,
+                           std::shared_ptr<RingBacklog> backlog = nullptr);
 
   // Where the store is: after finish(), also if somebody has moved it meanwhile.
   [[nodiscard]] const std::filesystem::path& path() const { return path_; }
@@ -88,6 +100,7 @@ class StoreSession {
  private:
   StoreSession(const std::filesystem::path& output, const Meta& meta);
 
+  bool lock_within(std::chrono::milliseconds patience);
   void keep(Status status) noexcept;
   Status store_end(const Meta& meta, SessionTime end);
   Status close();
@@ -107,6 +120,7 @@ class StoreSession {
   std::list<ProcessDrain> drains_;
   std::int64_t last_flush_ns_ = 0;
   std::int64_t events_flushed_ = 0;
+  std::int64_t locked_out_since_ns_ = 0;  // CLOCK_MONOTONIC; 0: not locked out
   Status failure_;
 };
 

@@ -33,7 +33,7 @@ std::string text_in(const char (&text)[kSize]) {
 }  // namespace
 
 WatchedProcess::WatchedProcess(const Listener::Arrival& arrival, ProcessId process,
-                               StoreSession& session)
+                               StoreSession& session, std::shared_ptr<RingBacklog> backlog)
     : pid(arrival.pid),
       rank(arrival.hello.rank),
       pidfd(open_pidfd(arrival.pid)),
@@ -41,7 +41,7 @@ WatchedProcess::WatchedProcess(const Listener::Arrival& arrival, ProcessId proce
       counters(std::in_place, arrival.pid),
       oom(arrival.pid),
       oom_kills_before(oom.read()),
-      drain(session.open_drain(region, process)) {}
+      drain(session.open_drain(region, process, std::move(backlog))) {}
 
 WatchedProcess::~WatchedProcess() { unmap(); }
 

@@ -22,8 +22,10 @@ namespace stepscope {
 // Thread safety: none; used by its recorder. Nothing that the process writes into its region is
 // trusted without a check.
 struct WatchedProcess {
-  // Owns the region of `arrival` from now on. If this throws, nothing has changed.
-  WatchedProcess(const Listener::Arrival& arrival, ProcessId process, StoreSession& session);
+  // Owns the region of `arrival` from now on. `backlog`: see ProcessDrain. If this throws, nothing
+  // has changed.
+  WatchedProcess(const Listener::Arrival& arrival, ProcessId process, StoreSession& session,
+                 std::shared_ptr<RingBacklog> backlog);
   ~WatchedProcess();
   WatchedProcess(const WatchedProcess&) = delete;
   WatchedProcess& operator=(const WatchedProcess&) = delete;

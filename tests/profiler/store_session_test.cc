@@ -12,6 +12,7 @@
 #include <string>
 
 #include "profiler/recorder/process_info.h"
+#include "store/sqlite.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 
@@ -96,6 +97,21 @@ TEST_F(StoreSessionTest, OnlyTheFirstFailureIsReported) {
   session_->attempt(out_of_memory);
   EXPECT_EQ(reported, "first;");
   EXPECT_EQ(session_->failure().message(), "first");
+}
+
+// Another program's lock is no failure: what waits is written afterwards.
+TEST_F(StoreSessionTest, ALockedStoreIsWrittenLater) {
+  lose(5);
+  session_->attempt([this] { return session_->flush(); });
+  auto other = Database::open(path_, SQLITE_OPEN_READWRITE);
+  ASSERT_TRUE(other.ok() && other->exec("BEGIN IMMEDIATE").ok());
+  EXPECT_FALSE(session_->lock());
+  EXPECT_FALSE(session_->failed());
+  EXPECT_TRUE(other->exec("ROLLBACK").ok());
+  EXPECT_TRUE(session_->lock());
+  lose(30);
+  EXPECT_THAT(finish(), testing::ElementsAre(testing::Pair("failure", 35)));
+  EXPECT_TRUE(outcome_.ok()) << outcome_.message();
 }
 
 // --- a store that is moved or deleted meanwhile --------------------------------------------------

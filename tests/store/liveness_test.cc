@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <filesystem>
 #include <memory>
@@ -58,6 +59,45 @@ int record_and_wait(const fs::path& path, const Child::Ready& ready) {
   ready();
   ::pause();
   return 0;
+}
+
+// A recorder must not fail because another program writes to its store: it writes later.
+TEST(Liveness, AWriterSeesAnothersLock) {
+  using namespace std::chrono_literals;
+  const TempDir dir;
+  auto writer = TraceWriter::create(dir / "run.db");
+  ASSERT_OK(writer.status());
+  auto other = Database::open(dir / "run.db", SQLITE_OPEN_READWRITE);
+  ASSERT_OK(other.status());
+  ASSERT_OK(other->exec("BEGIN IMMEDIATE"));
+  EXPECT_FALSE((*writer)->try_begin(0ms));
+  EXPECT_FALSE((*writer)->try_begin(1ms));
+  ASSERT_OK(other->exec("CREATE TABLE mine(a)"));
+  ASSERT_OK(other->exec("COMMIT"));
+  EXPECT_TRUE((*writer)->try_begin(0ms));
+  EXPECT_TRUE((*writer)->try_begin(0ms)) << "it has begun";
+  ASSERT_OK((*writer)->add(some_ops(10)));
+  ASSERT_OK((*writer)->finish());
+  EXPECT_EQ(ops_in(dir / "run.db"), 10);
+}
+
+TEST(Liveness, AWriterThatWroteNothingKeepsNobodyWaiting) {
+  const TempDir dir;
+  auto writer = TraceWriter::create(dir / "run.db");
+  ASSERT_OK(writer.status());
+  auto other = Database::open(dir / "run.db", SQLITE_OPEN_READWRITE);
+  ASSERT_OK(other.status());
+  other->set_lock_patience({});
+  ASSERT_TRUE((*writer)->try_begin({}));
+  (*writer)->end_if_unused();
+  ASSERT_OK(other->exec("BEGIN IMMEDIATE"));
+  ASSERT_OK(other->exec("COMMIT"));
+  ASSERT_TRUE((*writer)->try_begin({}));
+  ASSERT_OK((*writer)->add(some_ops(10)));
+  (*writer)->end_if_unused();
+  EXPECT_FALSE(other->exec("BEGIN IMMEDIATE").ok()) << "what it wrote is not committed yet";
+  ASSERT_OK((*writer)->flush());
+  ASSERT_OK(other->exec("BEGIN IMMEDIATE"));
 }
 
 TEST(Liveness, AReaderSeesTheLastFlushAndKeepsItsSnapshot) {
