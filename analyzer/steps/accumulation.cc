@@ -153,18 +153,6 @@ std::vector<SessionTime> merged(const std::vector<SessionTime>& a,
   return all;
 }
 
-// The end of the last phase that was marked before the loader was asked again. Anything after the
-// loop is not part of it.
-SessionTime end_of_last(const std::vector<Phase>& phases, const Phase& wait) {
-  SessionTime end = end_of(wait);
-  for (const Phase& phase : phases) {
-    if (phase.start < end_of(wait)) continue;
-    if (phase.kind == PhaseKind::kInputEnd || phase.kind == PhaseKind::kInput) break;
-    end = std::max(end, end_of(phase));
-  }
-  return end;
-}
-
 bool is_in(SessionTime time, TimeRange range) { return range.start <= time && time < range.end; }
 
 // The usual number of `times` (in order) per step.
@@ -204,7 +192,8 @@ std::vector<TimeRange> accumulated_steps(const std::vector<Phase>& phases,
     if (groups.empty()) return {};
     groups.push_back({end, 0, false});
   } else {
-    groups.push_back({end_of_last(phases, trained.waits.back()), 0, false});
+    const SessionTime end = end_of_last_step(phases, trained.waits.back(), true);
+    groups.push_back({std::max(end, end_of(trained.waits.back())), 0, false});
   }
   std::vector<TimeRange> steps;
   for (std::size_t i = 0; i + 1 < groups.size(); ++i) {

@@ -79,19 +79,6 @@ std::vector<TimeRange> tile(const std::vector<SessionTime>& edges) {
   return steps;
 }
 
-// The last step of a loader has no following wait to end it: it ends with the last thing that was
-// marked in it, before the loader was asked again. Anything after the loop is not part of it.
-SessionTime last_loader_step_end(const std::vector<Phase>& phases, const Phase& wait, bool trains) {
-  SessionTime end = wait.start;
-  for (const Phase& phase : phases) {
-    if (phase.start < end_of(wait)) continue;
-    if (phase.kind == PhaseKind::kInputEnd && !trains) end = std::max(end, phase.start);
-    if (phase.kind == PhaseKind::kInputEnd || phase.kind == PhaseKind::kInput) break;
-    end = std::max(end, end_of(phase));
-  }
-  return end;
-}
-
 // The first thing on the thread that belongs to a loop. A scope does not: it may wrap the program.
 std::optional<SessionTime> first_loop_phase(const std::vector<Phase>& phases) {
   for (const Phase& phase : phases) {
@@ -233,8 +220,25 @@ std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases) {
     last = &waits[i];
   }
   if (last == nullptr) return {};
-  edges.push_back(last_loader_step_end(phases, *last, trains));
+  edges.push_back(end_of_last_step(phases, *last, trains));
   return tile(edges);
+}
+
+// In a training loop, an exhausted wait before the training is that of a trainer that fetches
+// ahead, and one with another name that of an evaluation.
+SessionTime end_of_last_step(const std::vector<Phase>& phases, const Phase& wait, bool trains) {
+  SessionTime end = wait.start;
+  bool trained = false;
+  for (const Phase& phase : phases) {
+    if (phase.start < end_of(wait)) continue;
+    const bool asks_again =
+        !trains || (trained && wait.kind == PhaseKind::kInput && phase.name == wait.name);
+    if (phase.kind == PhaseKind::kInputEnd && asks_again) end = std::max(end, phase.start);
+    if (phase.kind == PhaseKind::kInputEnd || phase.kind == PhaseKind::kInput) break;
+    trained = trained || is_training(phase);
+    end = std::max(end, end_of(phase));
+  }
+  return end;
 }
 
 std::vector<TimeRange> optimizer_steps(const std::vector<Phase>& phases) {

@@ -54,6 +54,10 @@ std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
 // loader waits once.
 std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind,
                              PhaseKind or_kind = PhaseKind::kNone);
+// The end of the step that begins with the last wait of a loader: where the loop asks the loader
+// again and finds it exhausted. If it never does, the end of the last thing that was marked in the
+// step, because anything after the loop is not part of it. Not before the start of `wait`.
+SessionTime end_of_last_step(const std::vector<Phase>& phases, const Phase& wait, bool trains);
 // The waits for a loader that may begin a step, by start.
 std::vector<Phase> waits_of_steps(const std::vector<Phase>& phases);
 // Whether the loop waits for the next batch between the forward and the backward pass of the

@@ -86,6 +86,17 @@ class SegmentFinder {
     return next == trained_.end() || *next >= pause.range.end ? std::nullopt : std::optional(*next);
   }
 
+  // The same, or where the loop asks for one and finds the loader exhausted, at the end of the last
+  // step.
+  [[nodiscard]] std::optional<SessionTime> next_wait(const Pause& pause, SessionTime time) const {
+    if (const auto next = next_trained(pause, time)) return next;
+    const SessionTime end = loop_.steps.back().end;
+    const bool asks = std::any_of(pause.waits.begin(), pause.waits.end(), [&](const Phase& wait) {
+      return wait.kind == PhaseKind::kInputEnd && wait.start == end;
+    });
+    return asks && time <= end ? std::optional(end) : std::nullopt;
+  }
+
   [[nodiscard]] std::vector<Piece> pieces_of(const Pause& pause) const {
     std::vector<Piece> pieces = marked_pieces(pause);
     const bool evaluates = std::any_of(pieces.begin(), pieces.end(), [](const Piece& piece) {
@@ -231,7 +242,7 @@ class SegmentFinder {
     if (usual_lead_ && pause.range.start + *usual_lead_ < begin && !waits_before(pause, begin))
       add_outside_waits(pause, {kind, {pause.range.start + *usual_lead_, begin}}, segments);
     // After the last piece, it goes on to its next wait.
-    if (const auto wait = next_trained(pause, edges.rbegin()->first); wait && goes_on_to_wait_)
+    if (const auto wait = next_wait(pause, edges.rbegin()->first); wait && goes_on_to_wait_)
       edges[*wait];
 
     for (auto edge = edges.begin(); std::next(edge) != edges.end();) {
