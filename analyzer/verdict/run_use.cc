@@ -18,12 +18,21 @@ void judge(SegmentUse& use) {
   use.bottleneck.share = use.input_share();
 }
 
+// Whether `segment` goes on with the time between epochs that a checkpoint or an evaluation
+// interrupted: `last` is the last part before.
+bool continues(const LoopSegment& segment, const LoopSegment* last) {
+  return segment.kind == SegmentKind::kBetweenEpochs && last != nullptr &&
+         segment.step == last->step;
+}
+
 std::vector<SegmentUse> uses_of(const std::vector<LoopSegment>& segments, std::int64_t run_ns) {
   std::array<SegmentUse, kSegmentKindCount> uses{};
+  std::array<const LoopSegment*, kSegmentKindCount> last{};
   for (const LoopSegment& segment : segments) {
     SegmentUse& use = uses[static_cast<std::size_t>(segment.kind)];
     use.kind = segment.kind;
-    ++use.count;
+    if (!continues(segment, last[static_cast<std::size_t>(segment.kind)])) ++use.count;
+    last[static_cast<std::size_t>(segment.kind)] = &segment;
     use.total_ns += to_ns(segment.dur);
     use.batches += segment.batches;
     use.input_ns += to_ns(segment.input);

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <random>
 
 #include "analyzer/analyze.h"
@@ -116,6 +117,29 @@ TEST(Segments, TheRunDividesIntoWhatItDid) {
   EXPECT_NEAR(use.goodput(),
               static_cast<double>(use.training_ns - 600 * kMs) / static_cast<double>(use.run_ns),
               1e-12);
+}
+
+// Two epochs of two steps each, and a checkpoint between them.
+TEST(Segments, TheTimeBetweenEpochsThatACheckpointInterruptsCountsOnce) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  std::int64_t at = 0;
+  for (int step = 0; step < 6; ++step) {
+    builder.phase(main, PhaseKind::kInput, at, at + 10, 0, "train");
+    builder.phase(main, PhaseKind::kBackward, at + 20, at + 30);
+    builder.phase(main, PhaseKind::kOptimizer, at + 30, at + 40);
+    at += 50;
+    if (step % 2 == 0) continue;
+    builder.phase(main, PhaseKind::kInputEnd, at, at + 5, 0, "train");
+    builder.phase(main, PhaseKind::kScope, at + 10, at + 20, 0, "checkpoint");
+    at += 30;
+  }
+  const RunUse use = report_of(std::move(builder)).run_use;
+  const auto between =
+      std::find_if(use.segments.begin(), use.segments.end(),
+                   [](const SegmentUse& one) { return one.kind == SegmentKind::kBetweenEpochs; });
+  ASSERT_NE(between, use.segments.end());
+  EXPECT_EQ(between->count, 2);
 }
 
 TEST(Segments, FromAFifthOfTheRunOnAnEvaluationHasAVerdictOfItsOwn) {
