@@ -65,7 +65,7 @@ TORCH_ROOMS = (
     "tests/project/consumer/",
 )
 CUPTI_HEADER = re.compile(r"^(cupti|nvml|cuda|generated_cuda)[\w/]*\.h$")
-CUPTI_ROOMS = ("profiler/cupti/", "tests/profiler/cupti/")
+CUPTI_ROOMS = ("profiler/cupti/", "tests/profiler/cupti/", "bench/gpu/")
 
 INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]')
 SOURCES = (".h", ".cc", ".cpp", ".c", ".inc")
