@@ -1,7 +1,11 @@
 #include "metrics/loop_totals.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
+#include <vector>
+
+#include "analyzer/verdict/summary.h"
 
 namespace stepscope {
 namespace {
@@ -15,10 +19,12 @@ struct NewSteps {
 };
 
 // Each frame divides the time into inferred steps again, so a step counts as new if most of it is.
+bool is_new(SessionTime end, Duration dur, SessionTime until) { return end - dur / 2 > until; }
+
 NewSteps steps_after(const std::vector<LiveStep>& history, SessionTime until) {
   NewSteps steps{0, 0, until};
   for (auto step = history.rbegin(); step != history.rend(); ++step) {
-    if (step->end - step->dur / 2 <= until) break;
+    if (!is_new(step->end, step->dur, until)) break;
     ++steps.count;
     steps.seconds += seconds(step->dur);
     steps.until = std::max(steps.until, step->end);
@@ -42,6 +48,24 @@ bool any(const Array& weights) {
   return std::accumulate(weights.begin(), weights.end(), 0.0) > 0;
 }
 
+struct Weights {
+  std::array<double, kCategoryCount> categories{};
+  std::array<double, kPhaseNames.size()> phases{};
+};
+
+// How the steps after `until` spent their time, or, if none of them was analysed, all steps of the
+// window. The steps of a device do not say in which phase the host was.
+Weights weights_of(const LoopReport& loop, SessionTime until) {
+  std::vector<std::size_t> added;
+  std::ranges::copy_if(loop.analysed, std::back_inserter(added), [&](std::size_t i) {
+    return is_new(loop.steps[i].end(), loop.steps[i].dur, until);
+  });
+  if (added.empty()) return {loop.shares, phase_weights(loop.phases)};
+  const bool on_host = loop.device == DeviceId::kNone;
+  return {exposed_shares(loop.steps, added),
+          phase_weights(on_host ? phase_means(loop.steps, added) : loop.phases)};
+}
+
 }  // namespace
 
 void LoopTotalsTable::add(const LiveFrame& frame) {
@@ -55,8 +79,9 @@ void LoopTotalsTable::add(const LiveFrame& frame) {
 }
 
 void LoopTotalsTable::add_steps(Entry& entry, const LoopReport& loop, const LiveLoop& live) {
-  const auto phases = phase_weights(loop.phases);
-  if (!any(loop.shares) || !any(phases)) return;  // counted with the next frame that knows them
+  const Weights weights = weights_of(loop, entry.until);
+  // Counted with the next frame that knows them.
+  if (!any(weights.categories) || !any(weights.phases)) return;
   NewSteps added = steps_after(live.history, entry.until);
   const std::int64_t steps_before = entry.totals.steps;
   entry.totals.steps = std::max(steps_before + added.count, live.steps.value_or(0));
@@ -69,8 +94,8 @@ void LoopTotalsTable::add_steps(Entry& entry, const LoopReport& loop, const Live
   }
   entry.until = added.until;
   entry.totals.step_s += added.seconds;
-  distribute(added.seconds, loop.shares, entry.totals.category_s);
-  distribute(added.seconds, phases, entry.totals.phase_s);
+  distribute(added.seconds, weights.categories, entry.totals.category_s);
+  distribute(added.seconds, weights.phases, entry.totals.phase_s);
 }
 
 LoopTotals LoopTotalsTable::of(const LoopKey& key) const {

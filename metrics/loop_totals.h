@@ -1,8 +1,8 @@
 // Counters of the training loops of a run, summed up from the frames of the live view.
 //
-// A frame says how long the latest steps took and what shares of them each category and phase has.
-// The time of the steps that ended since the last frame is added to the counters by these shares,
-// so the attribution is the live view's own, and the categories always sum to the step time.
+// A frame says how long the latest steps took and how each of them spent its time. The time of the
+// steps that ended since the last frame is added to the counters as these steps spent it, so the
+// attribution is the live view's own, and the categories always sum to the step time.
 #pragma once
 
 #include <array>

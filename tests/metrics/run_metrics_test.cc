@@ -67,6 +67,18 @@ TEST_F(RunMetricsTest, ThereIsNoLoopBeforeTheFirstStep) {
   EXPECT_EQ(value("stepscope_ops"), 0);
 }
 
+// The window of the gauges has steps of both kinds.
+TEST_F(RunMetricsTest, CountersFollowASuddenChange) {
+  recording_->steps(40, kMs, 3 * kMs);
+  refresh();
+  const double before = value("stepscope_input_wait_seconds");
+  EXPECT_NEAR(before, 39 * 1e-3, 1e-9);
+  recording_->steps(20, 3 * kMs, kMs);
+  refresh();
+  // The last step of the first kind, and all but the last of the second.
+  EXPECT_NEAR(value("stepscope_input_wait_seconds") - before, 1e-3 + 19 * 3e-3, 1e-4);
+}
+
 TEST_F(RunMetricsTest, CountersAreTheSumOfAllStepsThatEnded) {
   double steps = 0;
   for (int i = 0; i < 5; ++i) {
