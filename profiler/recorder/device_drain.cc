@@ -83,6 +83,7 @@ Status DeviceDrain::drain() {
 
 Status DeviceDrain::drain_unfinished() {
   if (Status status = drain(); !status.ok() || !decoder_) return status;
+  const std::int64_t bad_before = decoder_->bad_records();
   for (std::size_t i = 0; i < kDeviceBuffers; ++i) {
     if (area_.buffers[i].state.load(std::memory_order_acquire) != DeviceBufferState::kGiven) {
       continue;
@@ -90,6 +91,8 @@ Status DeviceDrain::drain_unfinished() {
     if (Status status = drain_buffer(i, kDeviceBufferBytes); !status.ok()) return status;
     area_.buffers[i].state.store(DeviceBufferState::kFree, std::memory_order_release);
   }
+  // What makes no sense in these buffers are records that CUPTI had begun.
+  unfinished_ = static_cast<std::uint64_t>(decoder_->bad_records() - bad_before);
   decoder_->give_up_waiting();
   return store_losses();
 }
@@ -116,13 +119,15 @@ Status DeviceDrain::write_decoded() {
 
 Status DeviceDrain::store_losses() {
   const std::uint64_t dropped = area_.dropped_records.load(std::memory_order_relaxed);
-  Status status = store_loss("device_record", dropped - dropped_before_, stored_dropped_);
+  Status status =
+      store_loss("device_record", dropped - dropped_before_ + unfinished_, stored_dropped_);
   if (status.ok()) {
     status =
         store_loss("device_name", area_.lost_names.load(std::memory_order_relaxed), stored_names_);
   }
   if (!status.ok()) return status;
-  return store_loss("corrupt", static_cast<std::uint64_t>(decoder_->bad_records()), stored_bad_);
+  return store_loss("corrupt", static_cast<std::uint64_t>(decoder_->bad_records()) - unfinished_,
+                    stored_bad_);
 }
 
 Status DeviceDrain::store_loss(const char* kind, std::uint64_t total, std::uint64_t& stored) {

@@ -89,6 +89,7 @@ class DeviceDrain final : private ActivityContext {
   DeviceEvents decoded_;
   Status failure_;  // an error of the store, seen while decoding
   std::uint64_t dropped_before_ = 0;
+  std::uint64_t unfinished_ = 0;  // records, at the program's death; at least one a buffer
   std::uint64_t stored_dropped_ = 0, stored_names_ = 0, stored_bad_ = 0;
   std::int64_t events_ = 0;
   std::int64_t lost_ = 0;

@@ -346,10 +346,12 @@ TEST_F(DeviceRecordingTest, AKilledProgramsBuffersAreRead) {
       cudaLaunchKernel_stand_in(kScale, 7, kTicks);
       stand_in_flush();       // handed over
       cudaMalloc_stand_in();  // lies in a buffer that CUPTI still has
+      stand_in_keep_place();
       raise(SIGKILL);
     });
   });
   EXPECT_TRUE(WIFSIGNALED(status));
+  EXPECT_EQ(lost_, (std::map<std::string, std::int64_t>{{"device_record", 1}}));
   EXPECT_EQ(kernels_.size(), 1U);
   ASSERT_EQ(calls_.size(), 2U);
 }

@@ -209,6 +209,15 @@ class Gpu {
                          static_cast<std::uint32_t>(syscall(SYS_gettid)), 0, start, now()});
   }
 
+  // As long as an activity lasts, CUPTI keeps a place for its record.
+  void keep_place() {
+    const std::scoped_lock lock(mutex_);
+    if (current_.data == nullptr) request();
+    const std::uint32_t no_kind = 0x7fff;
+    std::memcpy(current_.data + current_.used, &no_kind, sizeof(no_kind));
+    current_.used += 8;
+  }
+
   bool complete_late_buffer() {
     Buffer buffer;
     std::size_t most = 0;
@@ -455,6 +464,7 @@ __attribute__((visibility("default"))) void cudaStreamSynchronize_stand_in(std::
 __attribute__((visibility("default"))) void stand_in_load_function(std::uint64_t ticks) {
   Gpu::get().load_function(ticks);
 }
+__attribute__((visibility("default"))) void stand_in_keep_place() { Gpu::get().keep_place(); }
 __attribute__((visibility("default"))) void stand_in_flush() { Gpu::get().flush(false); }
 __attribute__((visibility("default"))) void stand_in_complete_foreign_buffer() {
   static std::vector<std::uint8_t> foreign(4096, 0x5a);

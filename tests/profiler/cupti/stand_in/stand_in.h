@@ -57,6 +57,8 @@ void cuLaunchKernel_stand_in(const char* mangled_name, std::uint32_t stream, std
 // The driver loads a kernel's code meanwhile, on the calling thread.
 void stand_in_load_function(std::uint64_t ticks);
 
+// A record is begun, for work that has not ended.
+void stand_in_keep_place();
 // What has ended is handed over, on the calling thread.
 void stand_in_flush();
 // Comes with a buffer that nobody gave, as another profiler's.
