@@ -106,6 +106,43 @@ def test_streams_are_told_apart(record):
     )
 
 
+def test_the_device_is_described(record):
+    run = record("training.py")
+    known = torch.cuda.get_device_properties(0)
+    assert run.rows(
+        "SELECT name, memory_bytes, compute_major, compute_minor, multiprocessors FROM device"
+    ) == [
+        (
+            known.name,
+            known.total_memory,
+            known.major,
+            known.minor,
+            known.multi_processor_count,
+        )
+    ]
+
+
+def test_a_killed_program_loses_what_was_not_handed_over(stepscope, tmp_path):
+    """A handover each second: of four seconds, at least half is there. What is missing is said to be."""
+    store = tmp_path / "run.db"
+    command = [stepscope, "run", "--quiet", "--ops", "all", "-o", store, "--"]
+    done = subprocess.run(
+        [*command, sys.executable, PROGRAMS / "killed.py", "4"], capture_output=True, text=True
+    )
+    assert done.returncode == 128 + 9, done.stderr
+    with sqlite3.connect(store) as database:
+        ((with_kernels,),) = database.execute(
+            "SELECT count(DISTINCT o.id) FROM op AS o JOIN string ON string.id = o.name_id"
+            " JOIN api_call AS a ON a.start_ns BETWEEN o.start_ns AND o.start_ns + o.dur_ns"
+            " AND a.thread_id = o.thread_id JOIN kernel USING (correlation)"
+            " WHERE text = 'aten::addmm'"
+        ).fetchall()
+        losses = dict(database.execute("SELECT kind, count FROM loss"))
+    steps = int(done.stdout)
+    assert steps / 2 < with_kernels <= steps
+    assert with_kernels == steps or losses.get("device_record", 0) > 0
+
+
 def test_a_graph_is_one_call_and_many_kernels(record):
     run = record("training.py", "--graph")
     most = run.value("SELECT max(n) FROM (SELECT count(*) AS n FROM kernel GROUP BY correlation)")
