@@ -38,9 +38,7 @@ bool allows(const fs::path& path, int mode) {
   return faccessat(AT_FDCWD, path.c_str(), mode, AT_EACCESS) == 0;
 }
 
-bool can_be_executed(const fs::path& path) {
-  return allows(path, X_OK) && !fs::is_directory(path);
-}
+bool can_be_executed(const fs::path& path) { return allows(path, X_OK) && !fs::is_directory(path); }
 
 Result<fs::path> find_in_path(const std::string& name) {
   if (name.find('/') != std::string::npos) {
