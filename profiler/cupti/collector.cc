@@ -62,10 +62,7 @@ std::optional<std::string> Collector::follow(const Region& region, bool wanted) 
     status = start(region);
   }
   if (status.ok()) status = set_recording(wanted);
-  if (status.ok()) {
-    describe_devices();
-    flush_when_due();
-  }
+  if (status.ok()) flush_when_due();
   if (status.ok()) return std::nullopt;
   state_ = State::kUnusable;
   // Leave CUPTI to a profiler that the program may start itself.
@@ -157,7 +154,10 @@ Status Collector::set_recording(bool on) {
     return status;
   }
   // No cuptiActivityFlushPeriod(): with it, CUPTI delivers full buffers once a period only.
-  if (on) leave_out_query_calls();
+  if (on) {
+    leave_out_query_calls();
+    describe_devices();
+  }
   flush_at_ns_ = read_clock_ns(CLOCK_MONOTONIC) + kFlushPeriodNs;
   state_ = on ? State::kRecording : State::kReady;
   area_.load()->recording.store(on ? 1 : 0, std::memory_order_relaxed);
@@ -183,7 +183,8 @@ void Collector::leave_out_query_calls() {
 }
 
 // By records in a buffer of their own, as if CUPTI had written them. The program may initialise
-// CUDA at any time, so this tries until it has.
+// CUDA at any time, so this is tried again with each flush. Not in each step: it looks up
+// functions.
 void Collector::describe_devices() {
   if (told_of_devices_) return;
   if (devices_.empty()) devices_ = read_cuda_devices();
@@ -208,6 +209,7 @@ void Collector::flush_when_due() {
   if (flush_at_ns_ == 0) return;
   const std::int64_t now_ns = read_clock_ns(CLOCK_MONOTONIC);
   if (now_ns < flush_at_ns_) return;
+  describe_devices();
   static_cast<void>(cupti_.flush_all(0));
   flush_at_ns_ = state_ == State::kRecording ? now_ns + kFlushPeriodNs : 0;
 }
@@ -216,6 +218,7 @@ void Collector::stop() {
   const MutexLock lock(mutex_);
   if (state_ != State::kReady && state_ != State::kRecording) return;
   static_cast<void>(set_recording(false));
+  describe_devices();
   // Also flush buffers with incomplete records: their ends will not be recorded.
   static_cast<void>(cupti_.flush_all(kForced));
   count_dropped(*area_.load(), nullptr, 0);
