@@ -13,7 +13,6 @@ namespace {
 
 constexpr std::int64_t kQueued = 5'000;  // ns: a shorter pause between activities does not count
 constexpr std::int64_t kMaxLatency = 200'000;  // ns: a longer delay is not launch latency
-constexpr std::int64_t kUsualLatency = 8'000;  // ns
 constexpr std::int64_t kClockSlack = 2'000;    // ns: clocks of host and device agree this well
 
 // A piece of work that a call gave to a stream.

@@ -33,6 +33,9 @@ inline constexpr Lane kCollectiveLane = 2;  // all threads that run collectives
 inline constexpr Lane kFirstFreeLane = 3;
 inline constexpr Lane kNoLane = UINT32_MAX;
 
+// From a call to its work on an idle device.
+inline constexpr std::int64_t kUsualLatency = 8'000;  // ns
+
 enum class TaskKind : std::uint8_t {
   kHost,  // a thread did something, or was between two things it did
   kWait,  // a thread waited for another lane; takes no time of its own

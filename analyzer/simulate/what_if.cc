@@ -255,9 +255,8 @@ void remove_syncs(StepGraph& graph) {
 
 void pin_copies(StepGraph& graph) {
   constexpr double kAtLeastFaster = 2;
-  constexpr std::int64_t kUsualLatency = 8'000;  // ns
-  constexpr std::int64_t kMinBytes = 1 << 20;    // smaller copies say nothing about bandwidth
-  double fastest = 0;                            // bytes/ns
+  constexpr std::int64_t kMinBytes = 1 << 20;  // smaller copies say nothing about bandwidth
+  double fastest = 0;                          // bytes/ns
   for (const Task& task : graph.tasks) {
     if (task.pinned_to_device && task.bytes >= kMinBytes && task.dur_ns > 0)
       fastest =

@@ -95,16 +95,17 @@ SessionTime first_user_step(const std::vector<Phase>& phases, const Phase& mark)
 }
 
 void find_steps(const std::vector<Phase>& phases, Loop& loop) {
+  const std::vector<Phase> waits = waits_of_steps(phases);
   loop.marker = StepMarker::kUser;
   loop.steps = user_steps(phases);
   if (loop.steps.empty()) {
     loop.marker = StepMarker::kOptimizer;
-    loop.steps = accumulated_steps(phases, waits_of_steps(phases));
+    loop.steps = accumulated_steps(phases, waits);
   }
   if (loop.steps.empty()) {
     loop.marker = StepMarker::kLoader;
-    loop.steps = loader_steps(phases);
-    loop.replays = replays_its_first_step(phases, waits_of_steps(phases));
+    loop.replays = replays_its_first_step(phases, waits);
+    loop.steps = loader_steps(phases, waits, loop.trains && !loop.replays);
   }
   if (loop.steps.empty()) {
     loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
@@ -207,9 +208,8 @@ std::int64_t first_number(const std::vector<Phase>& phases,
   return error == std::errc() && rest == end && number >= 0 ? number : 1;
 }
 
-std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases) {
-  const auto waits = waits_of_steps(phases);
-  const bool trains = any_training(phases) && !replays_its_first_step(phases, waits);
+std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases,
+                                    const std::vector<Phase>& waits, bool trains) {
   std::vector<SessionTime> edges;
   const Phase* last = nullptr;
   for (std::size_t i = 0; i < waits.size(); ++i) {

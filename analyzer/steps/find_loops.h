@@ -49,7 +49,9 @@ std::vector<Loop> find_loops(const std::vector<Phase>& phases,
 
 // The rules, one per marker. `phases` are those of one thread, by start; each may return no steps.
 std::vector<TimeRange> user_steps(const std::vector<Phase>& phases);
-std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases);
+// `waits`: waits_of_steps(); `trains`: only those that are trained on begin a step.
+std::vector<TimeRange> loader_steps(const std::vector<Phase>& phases,
+                                    const std::vector<Phase>& waits, bool trains);
 // The phases of one or two kinds that lie in no other such phase, by start: a loader that wraps a
 // loader waits once.
 std::vector<Phase> outermost(const std::vector<Phase>& phases, PhaseKind kind,
