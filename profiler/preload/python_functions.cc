@@ -50,6 +50,10 @@ class Interpreter {
   Object* (*call)(Object*, Object*, ...) = nullptr;  // takes objects, up to a null
   Object* (*call_with)(Object*, Object* tuple, Object* dict) = nullptr;
   void (*clear_error)() = nullptr;
+  ssize_t (*size)(Object*) = nullptr;                // of a tuple or dict; -1, and raises
+  Object* (*type_of)(Object*) = nullptr;             // a new reference
+  Object* (*attribute)(Object*, Object*) = nullptr;  // a new reference; null, and raises
+  Object* (*make_interned)(const char*) = nullptr;
   int (*call_later)(int (*)(void*), void*) = nullptr;  // runs soon, on the main thread
   Object* none = nullptr;
 
@@ -73,6 +77,10 @@ class Interpreter {
     find(call, "PyObject_CallFunctionObjArgs");
     find(call_with, "PyObject_Call");
     find(clear_error, "PyErr_Clear");
+    find(size, "PyObject_Size");
+    find(type_of, "PyObject_Type");
+    find(attribute, "PyObject_GetAttr");
+    find(make_interned, "PyUnicode_InternFromString");
     find(call_later, "Py_AddPendingCall");
     find(none, "_Py_NoneStruct");
   }
@@ -149,17 +157,59 @@ STEPSCOPE_HOT Object* call_in_phase(Object*, Object* const* arguments, ssize_t c
   return result;
 }
 
+// `name`: a str.
+void begin_step_as(const Interpreter& python, Object* optimizer, Object* name) {
+  ssize_t length = 0;
+  const char* text = python.as_utf8(name, &length);
+  if (text == nullptr) python.clear_error();  // it holds half of a surrogate pair
+  const auto size = static_cast<size_t>(text == nullptr ? 0 : length);
+  stepscope_begin_optimizer_step(optimizer, text, size);
+}
+
 // Takes an optimizer and its name (a str), returns None.
 STEPSCOPE_HOT Object* begin_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
   const Interpreter& python = Interpreter::get();
-  if (count == 2) {
-    ssize_t length = 0;
-    const char* name = python.as_utf8(arguments[1], &length);
-    if (name == nullptr) python.clear_error();  // it holds half of a surrogate pair
-    const auto size = static_cast<size_t>(name == nullptr ? 0 : length);
-    stepscope_begin_optimizer_step(arguments[0], name, size);
-  }
+  if (count == 2) begin_step_as(python, arguments[0], arguments[1]);
   return none_of(python);
+}
+
+// The callable passed to on_closure(); null: none. Guarded by the interpreter's lock.
+Object* closure_marker = nullptr;
+
+// Takes a callable, returns None. Replaces an earlier one.
+Object* on_closure(Object*, Object* callable) {
+  const Interpreter& python = Interpreter::get();
+  Object* const before = closure_marker;
+  python.hold(callable);
+  closure_marker = callable;
+  if (before != nullptr) python.release(before);
+  return none_of(python);
+}
+
+// PyTorch's hook before an optimizer's step: takes the optimizer, the step's arguments with the
+// optimizer (a tuple), and those by name (a dict). Begins the step, under the name of the
+// optimizer's class. Returns None, or, if there may be a closure, what on_closure()'s callable
+// returns for the same arguments.
+STEPSCOPE_HOT Object* before_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
+  const Interpreter& python = Interpreter::get();
+  if (count != 3) return none_of(python);
+  static Object* const kName = python.make_interned("__name__");
+  Object* const type = python.type_of(arguments[0]);
+  Object* const name = type == nullptr ? nullptr : python.attribute(type, kName);
+  if (name == nullptr) python.clear_error();
+  if (name != nullptr) begin_step_as(python, arguments[0], name);
+  if (name != nullptr) python.release(name);
+  if (type != nullptr) python.release(type);
+  const ssize_t in_order = python.size(arguments[1]), by_name = python.size(arguments[2]);
+  if (in_order < 0 || by_name < 0) python.clear_error();
+  if (closure_marker == nullptr || (in_order <= 1 && by_name <= 0)) return none_of(python);
+  return python.call(closure_marker, arguments[0], arguments[1], arguments[2], nullptr);
+}
+
+// PyTorch's hook after it: takes the same, returns None.
+STEPSCOPE_HOT Object* after_optimizer_step(Object*, Object* const* arguments, ssize_t count) {
+  if (count == 3) stepscope_end_optimizer_step(arguments[0]);
+  return none_of(Interpreter::get());
 }
 
 // Takes an optimizer, returns None.
@@ -225,7 +275,7 @@ Object* watch_ops(Object*, Object* callable) {
 }
 
 // Static, because CPython keeps pointers to these as long as the functions exist.
-std::array<Method, 18> methods = {{
+std::array<Method, 21> methods = {{
     {"begin_scope", begin<stepscope_begin_scope>, kOneArgument, nullptr},
     {"end_scope", end<stepscope_end_scope>, kOneArgument, nullptr},
     {"begin_input", begin<stepscope_begin_input>, kOneArgument, nullptr},
@@ -235,6 +285,9 @@ std::array<Method, 18> methods = {{
     {"end_optimizer", end<stepscope_end_optimizer>, kOneArgument, nullptr},
     {"begin_optimizer_step", with_count(begin_optimizer_step), kArguments, nullptr},
     {"end_optimizer_step", end_optimizer_step, kOneArgument, nullptr},
+    {"before_optimizer_step", with_count(before_optimizer_step), kArguments, nullptr},
+    {"after_optimizer_step", with_count(after_optimizer_step), kArguments, nullptr},
+    {"on_closure", on_closure, kOneArgument, nullptr},
     {"begin_backward", begin<unnamed<stepscope_begin_backward>>, kOneArgument, nullptr},
     {"end_backward", end<stepscope_end_backward>, kOneArgument, nullptr},
     {"begin_closure", begin<unnamed<stepscope_begin_closure>>, kOneArgument, nullptr},

@@ -293,17 +293,24 @@ def test_the_program_may_have_the_package_too(wrapped, version):
 BARE_OUTPUT = {}  # of programs without Stepscope
 
 
-# Once, because it takes long, and the hooks ask before they call any mark.
+# A torch that cannot be told what to trace in place of a built-in function.
+WITHOUT_STAND_INS = """
+        import sys
+        sys.modules["_stepscope_injected._optimizers"]._SUBSTITUTE = "missing"
+"""
+
+
+# With the hooks that are built-in functions, and with those that are not. Each takes long.
 @pytest.mark.torch
 @pytest.mark.parametrize("fake_library", ["functions"], indirect=True)
-def test_a_compiled_optimizer_keeps_its_graph(python, fake_library):
+@pytest.mark.parametrize("surroundings", ["", WITHOUT_STAND_INS], ids=["quick", "traceable"])
+def test_a_compiled_optimizer_keeps_its_graph(python, fake_library, surroundings):
     """torch.compile looks into optimizer hooks: ours must not cut the graph in pieces."""
     torch = pytest.importorskip("torch", reason="pip install torch")
     if not hasattr(torch, "compile"):
         pytest.skip("this torch has no torch.compile")
     python.options = []
     code = """
-        import torch
         model = torch.nn.Linear(2, 2)
         sgd = torch.optim.SGD(model.parameters(), lr=0.1)
         model(torch.ones(1, 2)).sum().backward()
@@ -322,7 +329,9 @@ def test_a_compiled_optimizer_keeps_its_graph(python, fake_library):
         print(len(graphs), sum(torch._dynamo.utils.counters["graph_break"].values()), "graph breaks")
     """
     if code not in BARE_OUTPUT:  # torch.compile takes ten seconds and more to load
-        bare = python.run(code, check=False)  # warns that it ignores record_function
+        # It warns that it ignores record_function.
+        bare = python.run("        import torch\n" + code, check=False)
         assert bare.stdout.startswith("1 "), bare.stderr
         BARE_OUTPUT[code] = bare.stdout
-    assert python.wrapped(fake_library).run(code, check=False).stdout == BARE_OUTPUT[code]
+    program = "        import torch\n" + surroundings + code
+    assert python.wrapped(fake_library).run(program, check=False).stdout == BARE_OUTPUT[code]

@@ -37,8 +37,8 @@ typedef struct stepscope_options {
  * thread's next call. */
 STEPSCOPE_API const char* stepscope_start(const stepscope_options* options);
 
-/* Ends the recording: drains every ring and closes the store. Returns NULL, or one line that says
- * what was lost. Without a recording it does nothing and returns NULL. */
+/* Ends the recording, as exit() does too: drains every ring and closes the store. Returns NULL, or
+ * one line that says what was lost. Without a recording it does nothing and returns NULL. */
 STEPSCOPE_API const char* stepscope_stop(void);
 
 STEPSCOPE_API int stepscope_is_recording(void);
@@ -114,12 +114,13 @@ STEPSCOPE_API void stepscope_on_ops_change(void (*changed)(void));
  *   "in_zero_grad": takes a callable, a tuple and a dict, and returns or raises what the call does;
  *   "begin_optimizer_step": takes the optimizer, and its name as a str; "end_optimizer_step": takes
  *   the optimizer;
- *   "batch_comes_from": takes the process id as an int, at least 0;
- *   "begin_module": takes a label (see stepscope_begin_module()) as bytes, returns an int for
- *   "end_module", or None while modules are not recorded;
- *   "watch_ops": takes a function, which is called with 1 when the recording of modules begins and
- *   with 0 when it ends.
- * Hold the interpreter lock (GIL) when calling this function or one that it returned. */
+ *   "before_optimizer_step", "after_optimizer_step": hooks for torch.optim, which take the
+ * optimizer, a tuple and a dict; for steps with arguments, the first returns what the callable
+ * passed to "on_closure" returns for them; "batch_comes_from": takes the process id as an int, at
+ * least 0; "begin_module": takes a label (see stepscope_begin_module()) as bytes, returns an int
+ * for "end_module", or None while modules are not recorded; "watch_ops": takes a function, which is
+ * called with 1 when the recording of modules begins and with 0 when it ends. Hold the interpreter
+ * lock (GIL) when calling this function or one that it returned. */
 STEPSCOPE_API void* stepscope_python_function(const char* name);
 
 #ifdef __cplusplus

@@ -77,6 +77,11 @@ class Library:
     begin_closure: Callable[[bytes], Phase]
     end_closure: Callable[[Phase], None]
     in_zero_grad: Callable[[Callable[..., Any], Any, Any], Any]  # (function, arguments, named)
+    # Built-in functions that PyTorch can call as hooks; None: there are none. The first one passes
+    # what it takes to the function that on_closure() took last if there is more than the optimizer.
+    before_optimizer_step: Optional[Callable[[Any, Any, Any], Any]] = None
+    after_optimizer_step: Optional[Callable[[Any, Any, Any], None]] = None
+    on_closure: Callable[[Callable[[Any, Any, Any], Any]], None]
     batch_comes_from: Callable[[int], None]
 
     def __init__(self, handle: int) -> None:
@@ -86,7 +91,9 @@ class Library:
         self.step = _bind(quick, "step", None)
         self.marks_python_ranges = _bind(patient, "marks_python_ranges", None, ctypes.c_int)
         marks = _marks_of(quick)
-        quick_marks = _quick_marks_of(quick, (*marks, "begin_module", "end_module", "watch_ops"))
+        more = ("begin_module", "end_module", "watch_ops")
+        hooks = ("before_optimizer_step", "after_optimizer_step", "on_closure")
+        quick_marks = _quick_marks_of(quick, (*marks, *more, *hooks))
         vars(self).update(marks, **quick_marks)
         self.start = _bind(patient, "start", ctypes.c_char_p, ctypes.POINTER(Options))
         self.stop = _bind(patient, "stop", ctypes.c_char_p)

@@ -22,7 +22,7 @@ from typing import Any, Callable, Dict, List
 from . import _library, _trackers
 from ._groups import mark_groups
 from ._modules import mark_modules
-from ._optimizers import mark_optimizers, mark_scalers
+from ._optimizers import dynamo_imported, mark_optimizers, mark_scalers
 from ._frames import hide_frame
 from ._wrap import Undo, attribute, find_is_compiling, in_phase, wrap
 
@@ -297,4 +297,5 @@ def _onnxruntime_imported() -> None:
 LATER_IMPORTS: Dict[str, Callable[[], None]] = {
     "safetensors.torch": _safetensors_imported,
     _ONNX_RUNTIME: _onnxruntime_imported,
+    "torch._dynamo": dynamo_imported,
 }
