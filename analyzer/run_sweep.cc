@@ -1,7 +1,11 @@
 #include "analyzer/run_sweep.h"
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <map>
+#include <optional>
+#include <set>
 #include <utility>
 
 #include "analyzer/loop_report.h"
@@ -13,10 +17,35 @@
 namespace stepscope {
 namespace {
 
-std::size_t warm_up_of(const RecordedRun& recording, const Loop& loop) {
+// When the devices finished what the loop's process gave them in each step.
+std::vector<std::optional<SessionTime>> device_ends(const RecordedRun& recording,
+                                                    const DeviceWork& devices, const Loop& loop) {
+  std::set<ThreadId> threads;
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.process == loop.process) threads.insert(thread.id);
+  }
+  std::vector<std::optional<SessionTime>> ends(loop.steps.size());
+  for (const StoredDevice& device : recording.devices) {
+    for (const DeviceActivity& activity : devices.activities_of(device.id)) {
+      if (activity.call == kNoCall) continue;
+      const HostCall& call = devices.call(activity.call);
+      const auto after = std::ranges::upper_bound(loop.steps, call.start, {}, &TimeRange::start);
+      if (after == loop.steps.begin() || !threads.contains(call.thread)) continue;
+      const auto step = std::prev(after);
+      if (call.start >= step->end) continue;
+      auto& end = ends[static_cast<std::size_t>(step - loop.steps.begin())];
+      end = std::max(end.value_or(activity.end), activity.end);
+    }
+  }
+  return ends;
+}
+
+std::size_t warm_up_of(const RecordedRun& recording, const DeviceWork& devices, const Loop& loop) {
   std::vector<Duration> times;
   for (const TimeRange step : loop.steps) times.push_back(length_outside_of(step, loop.segments));
-  return warm_up_steps(times, step_work(recording, loop));
+  const std::size_t warm_up = warm_up_steps(times, step_work(recording, loop));
+  if (recording.devices.empty()) return warm_up;
+  return std::max(warm_up, run_ahead_steps(loop.steps, device_ends(recording, devices, loop)));
 }
 
 // The loops about which the ops of a thread may reveal facts: the thread's own loop. If it has
@@ -58,7 +87,7 @@ RunSweep::RunSweep(const RecordedRun& recording, const DeviceWork& devices,
       loops_(loops),
       options_(options) {
   for (const Loop& loop : loops)
-    warm_up_.push_back(options.with_warm_up ? 0 : warm_up_of(recording, loop));
+    warm_up_.push_back(options.with_warm_up ? 0 : warm_up_of(recording, devices, loop));
 }
 
 Result<SweptRun> RunSweep::sweep(NativeSamples& native) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 
 #include "store/time.h"
@@ -18,6 +19,18 @@ namespace stepscope {
 // that computes twice as much as usual may take twice as long.
 std::size_t warm_up_steps(std::span<const Duration> step_times, std::span<const double> work = {});
 
+// How many of the first steps the host ran ahead of the device: it only handed over work, which
+// takes the device longer, until the queue of launches was full (1,024 on the GPUs of 2026). From
+// then on each launch waits, and the steps are as long as the device takes. 0 if the queue never
+// filled, was emptied again later (a loop that waits for the device now and then has no other
+// pace), or filled less than kFewestAtPace steps before the end.
+//
+// `device_ends`: when the device finished the work of each step, or nothing for a step that gave it
+// none.
+std::size_t run_ahead_steps(std::span<const TimeRange> steps,
+                            std::span<const std::optional<SessionTime>> device_ends);
+
+inline constexpr std::size_t kFewestAtPace = 10;
 inline constexpr double kWarmUpFactor = 1.25;
 inline constexpr double kWarmUpSpreads = 5.0;
 inline constexpr std::size_t kWarmUpShare = 10;  // at most one step in this many
