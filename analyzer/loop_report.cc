@@ -22,6 +22,7 @@
 #include "analyzer/verdict/memory_pressure.h"
 #include "analyzer/verdict/run_use.h"
 #include "analyzer/verdict/summary.h"
+#include "store/loss_kinds.h"
 
 namespace stepscope {
 namespace {
@@ -389,8 +390,8 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   report.verdict.thread = loop.thread;
   measure_starvation(report, attributed.stretches, facts.schedule, facts.counters, recording);
   report.verdict.device = from.device;
-  judge(report,
-        {recording.op_count, lost_events(recording.losses), recording.facts.is_incomplete()});
+  judge(report, {recording.op_count, lost_events(recording.losses), recording.facts.is_incomplete(),
+                 lost_of_devices(recording.losses) > 0});
   return report;
 }
 

@@ -139,7 +139,7 @@ Json losses_json(const AnalysisReport& report) {
   for (const Loss& loss : report.losses) {
     kinds[loss.kind] += loss.count;
     if (!counts_events(loss)) continue;  // only by_kind has processes
-    const bool kernel = loss.kind == "kernel" || loss.kind == "device_record";
+    const bool kernel = loss.kind == "kernel" || loss.kind == kDeviceRecord;
     (kernel ? kernels : loss.kind == "sample" ? samples : events) += loss.count;
   }
   return {{"events", events}, {"kernels", kernels}, {"samples", samples}, {"by_kind", kinds}};

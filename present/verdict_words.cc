@@ -308,6 +308,8 @@ std::string doubt_text(const Doubt& doubt) {
       return "no ops recorded";
     case DoubtKind::kInputUnknown:
       return "input cannot be distinguished from compute";
+    case DoubtKind::kDeviceUnknown:
+      return "the device's records were lost";
     case DoubtKind::kNativeUnknown:
       return "it is unknown what computes outside the ops";
     case DoubtKind::kInputInferred:

@@ -1,4 +1,5 @@
-// The kinds of loss that count processes instead of events (docs/schema.md).
+// The kinds of loss (docs/schema.md) that are treated in a way of their own: some count processes
+// instead of events.
 #pragma once
 
 #include <algorithm>
@@ -14,6 +15,9 @@ inline constexpr const char* kUnrecordedProcess = "process";
 // A process that continued after the program, and with it the recording, had ended.
 inline constexpr const char* kOutlivingProcess = "outlived";
 
+// Work of a device whose record was lost.
+inline constexpr const char* kDeviceRecord = "device_record";
+
 inline bool counts_events(const Loss& loss) {
   return loss.kind != kUnrecordedProcess && loss.kind != kOutlivingProcess;
 }
@@ -27,6 +31,12 @@ inline bool nothing_lost(const std::vector<Loss>& losses) {
 inline std::int64_t lost_events(const std::vector<Loss>& losses) {
   std::int64_t sum = 0;
   for (const Loss& loss : losses) sum += counts_events(loss) ? loss.count : 0;
+  return sum;
+}
+
+inline std::int64_t lost_of_devices(const std::vector<Loss>& losses) {
+  std::int64_t sum = 0;
+  for (const Loss& loss : losses) sum += loss.kind == kDeviceRecord ? loss.count : 0;
   return sum;
 }
 

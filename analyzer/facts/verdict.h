@@ -28,6 +28,7 @@ enum class DoubtKind : std::uint8_t {
   kNativeUnknown,  // it is unknown which native libraries ran outside the ops
   kInputInferred,  // no loader was seen
   kInputUnsure,    // inferred, and may be other work
+  kDeviceUnknown,  // what the device did was lost, so waits for it look like work
   kRanksUnknown,   // waits for other ranks count as compute, because no ops were recorded
 };
 

@@ -43,6 +43,7 @@ Confidence confidence_of(const ConfidenceInput& input) {
   lower(input.incomplete, kMedium, DoubtKind::kIncomplete);
   lower(!input.ops_recorded, kMedium, DoubtKind::kNoOps);
   lower(input.input_unknown, kLow, DoubtKind::kInputUnknown);
+  lower(input.device_unknown, kLow, DoubtKind::kDeviceUnknown);
   lower(input.native_unknown && input.bottleneck.kind == "host-bound", kMedium,
         DoubtKind::kNativeUnknown);
   const bool input_bound = input.bottleneck.kind == "input-bound";

@@ -29,6 +29,7 @@ struct ConfidenceInput {
   std::int64_t ops = 0;         // recorded
   std::int64_t lost = 0;        // events lost, or too late to be assigned to a step
   bool incomplete = false;      // the recording ended before the program
+  bool device_unknown = false;  // the records of the device were lost
   bool native_unknown = false;  // it is unknown which native libraries ran outside the ops
 };
 
@@ -41,7 +42,8 @@ struct Confidence {
 //   low     a compute-bound rank of several without ops (ranks.h); fewer than 5 steps; only warm-up
 //   steps; an interval wider than 20 points; more than 1 %
 //           lost; steps known from a sampler's marks alone, without any ops; an input-bound verdict
-//           from pauses that may be other work; a fifth of the step starved of cores, and another
+//           from pauses that may be other work; a loop whose device left no records, because they
+//           were lost; a fifth of the step starved of cores, and another
 //           verdict
 //   medium  fewer than 20 steps; an interval wider than 10 points, or one that contains a threshold
 //           of the verdict; a share within a point of a threshold; any loss; a recording that ended

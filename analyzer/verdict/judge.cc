@@ -167,11 +167,11 @@ void judge(LoopReport& report, const RecordingQuality& recording) {
   VerdictBasis& basis = report.basis;
   basis.bottleneck = bottleneck;
   basis.near = near_bottleneck(report);
-  Confidence confidence =
-      confidence_of({steps, warm_up_only, report.ops_recorded, report.input.inferred,
-                     report.input.unsure, input_unknown, ci, bottleneck, basis.near.has_value(),
-                     report.starvation.share, recording.ops, recording.lost + report.late_ops,
-                     recording.incomplete, report.native_unknown});
+  Confidence confidence = confidence_of(
+      {steps, warm_up_only, report.ops_recorded, report.input.inferred, report.input.unsure,
+       input_unknown, ci, bottleneck, basis.near.has_value(), report.starvation.share,
+       recording.ops, recording.lost + report.late_ops, recording.incomplete,
+       recording.device_lost && report.verdict.device == DeviceId::kNone, report.native_unknown});
 
   LoopVerdict& verdict = report.verdict;
   verdict.kind = bottleneck.kind;

@@ -8,8 +8,9 @@ namespace stepscope {
 // How much of the run the recording holds.
 struct RecordingQuality {
   std::int64_t ops = 0;
-  std::int64_t lost = 0;    // events that were not recorded
-  bool incomplete = false;  // the recording ended before the program
+  std::int64_t lost = 0;     // events that were not recorded
+  bool incomplete = false;   // the recording ended before the program
+  bool device_lost = false;  // records of a device were lost
 };
 
 // A loop of one step gets no verdict (kNoVerdict): one round may be anything.

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "store/limits.h"
+#include "store/loss_kinds.h"
 
 namespace stepscope {
 namespace {
@@ -120,7 +121,7 @@ Status DeviceDrain::write_decoded() {
 Status DeviceDrain::store_losses() {
   const std::uint64_t dropped = area_.dropped_records.load(std::memory_order_relaxed);
   Status status =
-      store_loss("device_record", dropped - dropped_before_ + unfinished_, stored_dropped_);
+      store_loss(kDeviceRecord, dropped - dropped_before_ + unfinished_, stored_dropped_);
   if (status.ok()) {
     status =
         store_loss("device_name", area_.lost_names.load(std::memory_order_relaxed), stored_names_);

@@ -270,6 +270,7 @@ TEST(Confidence, EachDoubtLowersIt) {
   EXPECT_EQ(level([](auto& i) { i.lost = 2000; }), "low");
   EXPECT_EQ(level([](auto& i) { i.ops_recorded = false; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.warm_up_only = true; }), "low");
+  EXPECT_EQ(level([](auto& i) { i.device_unknown = true; }), "low");
   EXPECT_EQ(level([](auto& i) { i.input_inferred = true; }), "medium");
   EXPECT_EQ(level([](auto& i) { i.input_inferred = i.input_unsure = true; }), "low");
 }
