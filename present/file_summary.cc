@@ -1,5 +1,7 @@
 #include "present/file_summary.h"
 
+#include <algorithm>
+
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
 
@@ -35,6 +37,12 @@ std::string import_summary(const std::string& output, const ImportSummary& summa
   if (summary.python_functions > 0) {
     text += std::to_string(summary.python_functions) +
             " calls of Python functions were left out, because they are not ops\n";
+  }
+  if (std::ranges::any_of(summary.files, &ImportedFile::exported)) {
+    text +=
+        "this is stepscope's own export: analyze the store that it came from; that has more, and "
+        "its "
+        "figures are better\n";
   }
   return text + "next: stepscope analyze " + store + "\n";
 }

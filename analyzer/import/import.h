@@ -27,6 +27,7 @@ struct ImportedFile {
   std::string format;      // "PyTorch profiler, 2021", …
   std::int64_t rank = -1;  // -1: none
   std::string broken;      // what is wrong with it, if it was kept in part; else empty
+  bool exported = false;   // by Stepscope, from a store that says more
 };
 
 struct ImportSummary {

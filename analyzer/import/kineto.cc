@@ -362,6 +362,7 @@ bool KinetoReader::any_known() const {
 }
 
 const char* KinetoReader::dialect() const {
+  if (header_.exported) return "an export of Stepscope";
   if (old_names_) return "PyTorch profiler, 2021";
   if (header_.base_ns) return "PyTorch profiler, since May 2024";
   return header_.display_unit ? "PyTorch profiler, early 2024" : "PyTorch profiler, 2022-23";

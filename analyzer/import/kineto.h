@@ -42,7 +42,7 @@ class KinetoReader {
   [[nodiscard]] const KinetoHeader& header() const { return header_; }
   [[nodiscard]] std::int64_t rank() const { return rank_; }  // after finish(); -1: none
   [[nodiscard]] std::int64_t pid() const { return run_.process(process_).pid; }  // after finish()
-  [[nodiscard]] const char* dialect() const;                                     // "Kineto 2021", …
+  [[nodiscard]] const char* dialect() const;  // "PyTorch profiler, 2021", …
   [[nodiscard]] bool any_known() const;       // an event of a kind that Kineto writes
   [[nodiscard]] bool has_wall_clock() const;  // times are, or can be converted to, times since 1970
   [[nodiscard]] std::int64_t python_functions() const { return count(KinetoKind::kPython); }

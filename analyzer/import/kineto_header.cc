@@ -40,6 +40,13 @@ void KinetoHeader::take(std::string_view key, std::string_view value) {
     if (base_ns && (*base_ns < 0 || *base_ns > kLatestNs)) base_ns.reset();
   } else if (key == "\"displayTimeUnit\"") {
     display_unit = true;
+  } else if (key == "\"otherData\"") {
+    dom::parser parser;
+    dom::element document;
+    std::string_view producer;
+    if (parser.parse(value.data(), value.size()).get(document) != simdjson::SUCCESS) return;
+    exported = document["producer"].get_string().get(producer) == simdjson::SUCCESS &&
+               producer == "stepscope";
   } else if (key == "\"host_name\"") {
     std::string buffer;
     host = unescape_json(value, buffer);

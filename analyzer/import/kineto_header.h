@@ -15,6 +15,7 @@ struct KinetoHeader {
   std::optional<std::int64_t>
       base_ns;                       // baseTimeNanoseconds: since 1970, what times are relative to
   bool display_unit = false;         // displayTimeUnit is there: since 2024
+  bool exported = false;             // by Stepscope: otherData says so
   std::optional<std::int64_t> rank;  // distributedInfo
   std::string host;
   std::string trace_id;  // of this profile; ranks that are profiled on demand may share it

@@ -53,6 +53,13 @@ class CliExport : public ::testing::Test {
   const std::string out_ = dir_ / "trace.json";
 };
 
+TEST_F(CliExport, AnImportOfTheTraceSaysWhereItCameFrom) {
+  ASSERT_EQ(run_stepscope({"export", store_, "-o", out_}).exit_code, 0);
+  const Outcome outcome = run_stepscope({"import", out_, "-o", dir_ / "again.db"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("stepscope's own export"));
+}
+
 TEST_F(CliExport, WritesATraceAndSaysSo) {
   const Outcome outcome = run_stepscope({"export", store_, "-o", out_});
   EXPECT_EQ(outcome.exit_code, 0) << outcome.err;

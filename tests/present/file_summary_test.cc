@@ -43,6 +43,13 @@ TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
             "next: stepscope analyze run.db\n");
 }
 
+TEST(FileSummary, AnImportOfAnExportNamesTheStore) {
+  ImportSummary summary = imported();
+  summary.files.back().exported = true;
+  EXPECT_NE(import_summary("run.db", summary).find("analyze the store that it came from"),
+            std::string::npos);
+}
+
 TEST(FileSummary, NoPathMovesATerminal) {
   EXPECT_EQ(import_summary("a\nb.db", imported()).find("a\nb"), std::string::npos);
 }
