@@ -1,4 +1,5 @@
 // Much of the step is framework overhead for launching ops.
+#include <algorithm>
 #include <utility>
 
 #include "analyzer/advise/rules.h"
@@ -28,13 +29,15 @@ NoScript why_no_script(const LoopReport& report) {
 std::optional<AdviceFacts> fewer_tiny_ops(const AdviceContext& context) {
   const double launch = context.share(Category::kLaunch) * context.step_ns();
   if (context.share(Category::kLaunch) < kMinLaunchShare) return std::nullopt;
-  const double predicted = context.predictor.step_ns(launch_as_graph);
+  double predicted = context.predictor.step_ns(launch_as_graph);
+  // Without a device, nothing can go but the overhead. A device's own gaps go with the launches.
+  const bool on_host = context.predictor.graph().streams.empty();
+  if (on_host) predicted = std::max(predicted, context.step_ns() - launch);
 
   AdviceFacts advice;
   advice.rule = "fewer-tiny-ops";
   advice.facts =
-      FewerTinyOps{calls_a_step(context.report), !context.predictor.graph().streams.empty(),
-                   why_no_script(context.report)};
+      FewerTinyOps{calls_a_step(context.report), !on_host, why_no_script(context.report)};
   advice.evidence = {EvidenceKind::kAdvice, launch, "ns",
                      category_query(context, Category::kLaunch)};
   return with_prediction(context, predicted, std::move(advice));
