@@ -38,8 +38,14 @@ struct flock lock_request(StoreLock which, short type) {
 Status system_error(const std::filesystem::path& path, int code) {
   const std::string file = path.string();
   switch (code) {
-    case ENOENT:
-      return Status::error(ErrorKind::kNotFound, file + ": no such file");
+    case ENOENT: {
+      std::error_code not_a_link;
+      const std::filesystem::path target = std::filesystem::read_symlink(path, not_a_link);
+      return Status::error(ErrorKind::kNotFound,
+                           not_a_link ? file + ": no such file"
+                                      : file + ": is a link to " + target.string() +
+                                            ", which does not exist; name another file");
+    }
     case EISDIR:
       return Status::error(ErrorKind::kBadInput, file + ": is a folder; name a file in it");
     case EACCES:

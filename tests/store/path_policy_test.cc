@@ -138,6 +138,15 @@ TEST(PathPolicy, AFolderAndAMissingFileAreSaid) {
   expect_error(create_error("/dev/null"), ErrorKind::kBadInput, "/dev/null", {"regular file"});
 }
 
+TEST(PathPolicy, ALinkToNothingIsSaid) {
+  const TempDir dir;
+  const fs::path link = dir / "run.db";
+  fs::create_symlink("gone.db", link);
+  expect_error(create_error(link), ErrorKind::kNotFound, link, {"is a link to gone.db"});
+  expect_error(TraceReader::open(link).status(), ErrorKind::kNotFound, link, {"is a link to"});
+  EXPECT_FALSE(fs::exists(dir / "gone.db"));
+}
+
 void set_user_version(const fs::path& path, int version) {
   auto database = Database::open(path, SQLITE_OPEN_READWRITE);
   ASSERT_OK(database.status());
