@@ -10,12 +10,14 @@ reported: as a loss, as the reason why the recording stopped, or in a line on st
     fail_once.py --build build/release               # all of them
     fail_once.py --build build/release --sample 200  # 200 of them, drawn at random
     fail_once.py --build build/release --while-running  # all that are made while the program runs
+    fail_once.py --build build/release --part 1/8 --json FILE  # an eighth; FILE adds the parts up
 """
 
 import argparse
 import contextlib
 import dataclasses
 import itertools
+import json
 import os
 import pathlib
 import random
@@ -178,16 +180,36 @@ def draw(faults, sample, seed):
     return list(itertools.islice((fault for turn in turns for fault in turn if fault), sample))
 
 
-def fail_each(build, mode, sample=None, seed=None, while_running=False):
-    """Yields, for each fault or for `sample` of them, an Outcome and what is wrong with it."""
+def fail_each(build, mode, sample=None, seed=None, while_running=False, part=(1, 1)):
+    """Yields, for each fault or for `sample` of them, an Outcome and what is wrong with it. `part`
+    (k, n): only for the k-th of n parts of all faults, each with every n-th call of a kind."""
     with tempfile.TemporaryDirectory() as folder:
         runner = Runner(build, folder, mode)
         faults = [fault for fault in runner.faults() if fault.program_runs or not while_running]
+        number, parts = part
+        faults = [fault for fault in faults if fault.number % parts == number % parts]
         for fault in draw(faults, sample, seed):
             outcome, _ = runner.run(fault)
             # Threads interleave differently, so a call may come less often than before; then
             # nothing failed.
             yield outcome, outcome.wrong(runner.bare) if outcome.failed else ""
+
+
+def part_of(text):
+    """The text "1/8" as two numbers."""
+    number, parts = (int(word) for word in text.split("/"))
+    if not 1 <= number <= parts:
+        raise ValueError(text)
+    return number, parts
+
+
+def add_figures(path, figures):
+    """Adds the figures of one mode and part to those in the file; a part that is there is replaced."""
+    known = json.loads(path.read_text()) if path.exists() else []
+    key = figures["mode"], figures["part"]
+    known = [row for row in known if (row["mode"], row["part"]) != key] + [figures]
+    known.sort(key=lambda row: (row["mode"], row["part"]))
+    path.write_text(json.dumps(known, indent=1) + "\n")
 
 
 def main():
@@ -205,12 +227,16 @@ def main():
     parser.add_argument(
         "--while-running", action="store_true", help="only calls made after the program's start"
     )
+    parser.add_argument("--part", type=part_of, default=(1, 1), metavar="K/N", help="default: 1/1")
+    parser.add_argument("--json", type=pathlib.Path, help="add the figures to this file")
     given = parser.parse_args()
     print(f"seed {given.seed}", flush=True)
     failed = 0
     for mode in given.mode or MODES:
         begin, made, wrong = time.monotonic(), {}, 0
-        faults = fail_each(given.build, mode, given.sample, given.seed, given.while_running)
+        faults = fail_each(
+            given.build, mode, given.sample, given.seed, given.while_running, given.part
+        )
         for outcome, why in faults:
             key = outcome.fault.role, outcome.fault.kind
             made[key] = made.get(key, 0) + (outcome.failed > 0)
@@ -224,6 +250,14 @@ def main():
             flush=True,
         )
         failed += wrong
+        if given.json:
+            seconds = round(time.monotonic() - begin)
+            calls = {f"{role} {kind}": number for (role, kind), number in sorted(made.items())}
+            part = "/".join(map(str, given.part))
+            add_figures(
+                given.json,
+                {"mode": mode, "part": part, "seconds": seconds, "calls": calls, "wrong": wrong},
+            )
     return 1 if failed else 0
 
 
