@@ -48,6 +48,13 @@ int open_out_of_the_way(const char* path) {
 
 }  // namespace
 
+void reserve_schedule_descriptors() {
+  const NoCancellation here;
+  const KeptErrno kept;
+  const int fd = open_out_of_the_way("/");
+  if (fd >= 0) close(fd);
+}
+
 std::optional<ScheduleTimes> parse_schedstat(std::string_view text) {
   ScheduleTimes times;
   const char* const end = text.data() + text.size();

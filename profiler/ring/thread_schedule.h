@@ -22,6 +22,12 @@ struct ScheduleTimes {
 // Parses "RUN STARVED SLICES"; returns nothing for any other text.
 STEPSCOPE_INTERNAL std::optional<ScheduleTimes> parse_schedstat(std::string_view text);
 
+// Makes room for the descriptors of the files below. They have high numbers, and the first high
+// number that a process uses blocks it for some 10 ms if it has several threads: the kernel
+// replaces its table of descriptors. So call this when a recording starts, before any thread marks
+// a step.
+STEPSCOPE_INTERNAL void reserve_schedule_descriptors();
+
 // A schedstat file that is kept open: a reading is one pread(), which takes half a microsecond. The
 // program may close any descriptor and reuse its number for a file of its own. So a reading is
 // believed only if it says what the thread's CPU clock says, or if the file is still the one that

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdio>
+#include <cstdlib>
 #include <new>
 
 #include "profiler/channel/channel_format.h"
@@ -15,6 +16,7 @@
 #include "profiler/process/loaded_libraries.h"
 #include "profiler/ring/no_cancellation.h"
 #include "profiler/ring/stack_taker.h"
+#include "profiler/ring/thread_schedule.h"
 #include "profiler/session/copy_text.h"
 #include "profiler/session/current_thread.h"
 #include "profiler/session/tensor_memory.h"
@@ -113,8 +115,20 @@ Status Session::start_embedded(const RecorderLibrary& library, const stepscope_o
   return status;
 }
 
+// A program may end without stopping its recording: std::exit() destroys no object on the stack.
+// Registered after the recorder's library is loaded, and so called before its static destructors.
+void Session::stop_at_exit() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    std::atexit([] {
+      if (const char* error = stepscope_stop()) std::fprintf(stderr, "stepscope: %s\n", error);
+    });
+  });
+}
+
 Status Session::try_to_start(const RecorderLibrary& library, const stepscope_options& options) {
   if (Status status = prepare_region(options); !status.ok()) return status;
+  reserve_schedule_descriptors();
   wants_ops_ = options.record_ops != 0;
   output_ = options.output;
   recorder_failed_ = false;
@@ -125,6 +139,7 @@ Status Session::try_to_start(const RecorderLibrary& library, const stepscope_opt
                 started);
   if (!started.status.ok()) return started.status;
   recorder_ = std::move(started.recorder);
+  stop_at_exit();
   begin_recording(ring_registry().region());
   return {};
 }
@@ -287,6 +302,7 @@ bool Session::join_now() {
   if (!region) return false;
   joined_as_ = getpid();
   wants_ops_ = region.header->plan.phases_only == 0;
+  reserve_schedule_descriptors();
   ring_registry().use(region);
   begin_recording(region);
   start_counting_tensor_memory(region.header->device_memory);

@@ -121,6 +121,7 @@ class Session {
   STEPSCOPE_HOT void note_waiting(std::uint32_t tid) noexcept;
   // mutex_ is held.
   Status start_embedded(const RecorderLibrary& library, const stepscope_options& options);
+  static void stop_at_exit();
   Status try_to_start(const RecorderLibrary& library, const stepscope_options& options);
   Status prepare_region(const stepscope_options& options);
   Meta meta_of(const stepscope_options& options) const;

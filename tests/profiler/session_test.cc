@@ -11,6 +11,7 @@
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <string>
@@ -85,6 +86,21 @@ class SessionTest : public testing::Test {
   std::string path_;
   stepscope_options options_{};
 };
+
+// std::exit() destroys no object on the stack, such as a Recording.
+TEST_F(SessionTest, EndsWithAProgramThatExitsWithoutStoppingIt) {
+  EXPECT_EXIT(
+      {
+        start();
+        for (int i = 0; i < 100; ++i) note_op("mine");
+        std::exit(7);
+      },
+      testing::ExitedWithCode(7), "^$");
+  EXPECT_EQ(counts(), (std::map<std::string, std::int64_t>{{"mine", 100}}));
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->meta("state"), "complete");
+}
 
 TEST_F(SessionTest, EveryThreadsOpsArriveOrAreCounted) {
   start();

@@ -40,9 +40,9 @@ struct Options {
   std::size_t ring_bytes = 0;  // buffer per thread; 0: 2 MiB. Drops and counts events when full
 };
 
-// Records the process from its construction to stop() or its destruction, but not the processes
-// forked from it (`stepscope run` records them too). Only one can record at a time: a second one
-// records nothing and says so.
+// Records the process from its construction to stop(), its destruction or exit(), but not the
+// processes forked from it (`stepscope run` records them too). Only one can record at a time: a
+// second one records nothing and says so.
 //
 // Thread safety: none. The recorded threads need no synchronization with it.
 class Recording {
