@@ -85,7 +85,8 @@ class Recording {
 // the steps.
 inline void step() { stepscope_step(); }
 
-// A named scope of the calling thread: { stepscope::Scope scope("checkpoint"); save(); }
+// A named scope of the calling thread, recorded when it ends on that thread: { stepscope::Scope
+// scope("checkpoint"); save(); }
 class Scope {
  public:
   explicit Scope(std::string_view name) : phase_(stepscope_begin_scope(name.data(), name.size())) {}
