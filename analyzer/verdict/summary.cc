@@ -130,6 +130,12 @@ InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& st
   return use;
 }
 
+// Whether a scope wraps a step or more, such as one around the whole loop.
+bool holds_a_step(const std::vector<Step>& steps, SessionTime start, SessionTime end) {
+  const auto first = std::ranges::lower_bound(steps, start, {}, &Step::start);
+  return first != steps.end() && first->end() <= end;
+}
+
 std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::vector<Step>& steps,
                                  const std::vector<std::size_t>& chosen,
                                  const std::function<std::string_view(StringId)>& text) {
@@ -143,15 +149,19 @@ std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::ve
     if (phase.kind != PhaseKind::kScope) continue;
     while (at < chosen.size() && steps[chosen[at]].end() <= phase.start) ++at;
     if (at == chosen.size()) break;
-    const Step& step = steps[chosen[at]];
     const SessionTime end = phase.start + phase.dur;
-    const bool covers = phase.start == step.start && end == step.end();
-    if (phase.start < step.start || end > step.end() || covers) continue;
+    if (holds_a_step(steps, phase.start, end)) continue;
+    // The end of a step may lie inside, if the scope contains its mark.
+    Duration inside{0};
+    for (std::size_t i = at; i < chosen.size() && steps[chosen[i]].start < end; ++i) {
+      const Step& step = steps[chosen[i]];
+      inside += std::min(end, step.end()) - std::max(phase.start, step.start);
+    }
     Scope& scope = scopes[phase.name];
-    if (phase.start < scope.until) continue;
+    if (inside <= Duration{0} || phase.start < scope.until) continue;
     scope.until = end;
     ++scope.row.calls;
-    scope.row.total_ns += to_ns(phase.dur);
+    scope.row.total_ns += to_ns(inside);
   }
   std::vector<ScopeRow> rows;
   for (auto& [name, scope] : scopes) {

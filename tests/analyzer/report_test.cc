@@ -189,6 +189,24 @@ TEST(Report, AScopeHasAllThatRunsInsideIt) {
   EXPECT_EQ(loop.scopes[1].total_ns, 49 * 10'000);
 }
 
+// As in: with scope("log"): step(); write_log()
+TEST(Report, AScopeMayHoldTheEndOfAStep) {
+  constexpr std::int64_t kStep = 100'000;
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  builder.phase(main, PhaseKind::kScope, 0, 50 * kStep, 0, "training");
+  for (int i = 1; i <= 50; ++i) {
+    builder.phase(main, PhaseKind::kStep, i * kStep, i * kStep);
+    builder.phase(main, PhaseKind::kScope, i * kStep - 10'000, i * kStep + 20'000, 0, "log");
+  }
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  ASSERT_EQ(loop.scopes.size(), 1u) << "one that holds whole steps is none of them";
+  EXPECT_EQ(loop.scopes[0].name, "log");
+  EXPECT_EQ(loop.scopes[0].total_ns, 48 * 30'000 + 20'000 + 10'000) << "in steps 2 to 50";
+}
+
 TEST(Report, ASlowStartIsNoPartOfTheVerdict) {
   RecordingBuilder builder = training(100, [](int i) { return i < 4 ? 900'000 : 0; });
   const auto report = analyze(builder.recording());
