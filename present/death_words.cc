@@ -127,7 +127,7 @@ std::string gap_sentence(const RunFacts& run) {
 
 std::string no_steps_text(const AnalysisReport& report) {
   std::string text = why_no_steps(report);
-  if (report.run.is_incomplete()) text += " " + gap_sentence(report.run);
+  if (report.run.is_incomplete()) text = gap_sentence(report.run) + " Until then, " + text;
   const std::vector<std::string> deaths = death_sentences(report);
   for (std::size_t i = 0; i < std::min(kMaxDeathsReported, deaths.size()); ++i)
     text += " " + deaths[i];

@@ -41,7 +41,7 @@ struct Confidence {
 // "high" unless one of these lowers it; the lowest wins:
 //   low     a compute-bound rank of several without ops (ranks.h); fewer than 5 steps; only warm-up
 //   steps; an interval wider than 20 points; more than 1 %
-//           lost; steps known from a sampler's marks alone, without any ops; an input-bound verdict
+//           lost; calls without any ops, waits or backward passes; an input-bound verdict
 //           from pauses that may be other work; a loop whose device left no records, because they
 //           were lost; a fifth of the step starved of cores, and another
 //           verdict

@@ -163,7 +163,9 @@ void judge(LoopReport& report, const RecordingQuality& recording) {
   const bool warm_up_only = std::none_of(report.analysed.begin(), report.analysed.end(),
                                          [&](std::size_t i) { return report.steps[i].steady; });
   const auto steps = static_cast<std::int64_t>(report.analysed.size());
-  const bool input_unknown = report.by_sampler && !report.trains && !report.ops_recorded;
+  // All of a call without ops looks like a forward pass, if nothing marks its waits.
+  const bool no_waits = report.by_sampler || report.input.waits == 0;
+  const bool input_unknown = no_waits && !report.trains && !report.ops_recorded;
   VerdictBasis& basis = report.basis;
   basis.bottleneck = bottleneck;
   basis.near = near_bottleneck(report);
