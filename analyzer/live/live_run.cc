@@ -186,6 +186,9 @@ RecordedRun LiveRun::recorded_run() const {
       Duration(std::max<std::int64_t>(tail_->meta_int("native_period_ns", 0), 0));
   run.facts.cudnn_benchmark = parse_switch(tail_->meta("cudnn_benchmark"));
   run.facts.being_recorded = held_.being_recorded;
+  run.facts.cut_off = !held_.being_recorded && tail_->meta("state") == "recording";
+  if (run.facts.cut_off) run.facts.duration_ns = to_ns(latest_end(held_.phases, session_time(0)));
+  run.facts.stopped_because = tail_->meta("recording_stopped").value_or("");
   // The ops of the first held steps may be gone.
   run.facts.ops_dropped = held_.skipped;
   run.facts.windowed = held_.skipped || !tail_->meta("window").value_or("").empty();

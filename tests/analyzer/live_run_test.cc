@@ -84,6 +84,19 @@ TEST_F(LiveRunTest, TellsTheLineThatItIsIn) {
   EXPECT_TRUE(frame().loops[0].now.empty());
 }
 
+TEST_F(LiveRunTest, SaysThatItsRecorderIsGone) {
+  recording_->steps(10, kMs, 3 * kMs);
+  EXPECT_EQ(gap_sentence(frame().window.run), "");
+  recording_.reset();  // a recorder that is killed does not say that it has ended
+  auto store = Database::open(store_, SQLITE_OPEN_READWRITE);
+  ASSERT_TRUE(store.ok());
+  ASSERT_TRUE(store->exec("UPDATE meta SET value = 'recording' WHERE key = 'state'").ok());
+  const LiveFrame& now = frame();
+  EXPECT_FALSE(now.being_recorded);
+  EXPECT_FALSE(now.finished);
+  EXPECT_THAT(gap_sentence(now.window.run), HasSubstr("everything after 41.0 ms is missing"));
+}
+
 TEST_F(LiveRunTest, DividesTheLatestStepsAmongLines) {
   for (int i = 0; i < 120; ++i) {
     recording_->wait_for_input(kMs);
