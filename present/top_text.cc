@@ -4,8 +4,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <span>
 #include <utility>
+#include <vector>
 
+#include "analyzer/median.h"
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
 #include "present/death_words.h"
@@ -122,17 +125,20 @@ void add_verdict(const LoopReport& loop, Lines& lines) {
             tone);
 }
 
-// "+3.2 %": the latest quarter of the kept steps against those before.
-std::string change_text(const std::vector<LiveStep>& history) {
+double median_ns(std::span<const LiveStep> steps) {
+  std::vector<double> times;
+  for (const LiveStep& step : steps) times.push_back(static_cast<double>(to_ns(step.dur)));
+  return upper_median(times);
+}
+
+// "+3.2 %": the latest quarter of the kept steps against those before. By medians: one slow step
+// among few is no trend.
+std::string change_text(std::span<const LiveStep> history) {
   constexpr std::size_t kFewest = 16;
   if (history.size() < kFewest) return "";
-  const std::size_t quarter = history.size() / 4;
-  double late = 0, early = 0;
-  for (std::size_t i = 0; i < history.size(); ++i) {
-    (i + quarter >= history.size() ? late : early) += static_cast<double>(to_ns(history[i].dur));
-  }
-  late /= static_cast<double>(quarter);
-  early /= static_cast<double>(history.size() - quarter);
+  const std::size_t before = history.size() - history.size() / 4;
+  const double early = median_ns(history.first(before));
+  const double late = median_ns(history.subspan(before));
   return fmt::format("{:+.1f} % lately", (late / std::max(early, 1.0) - 1) * 100);
 }
 
@@ -150,7 +156,7 @@ void add_step_time(const LoopReport& loop, const LiveLoop& live, Lines& lines) {
   if (!live.history.empty())
     text += kDot + std::string("last ") +
             time_text(static_cast<double>(to_ns(live.history.back().dur)));
-  const std::string change = change_text(live.history);
+  const std::string change = change_text(without_first_step(live));
   if (!change.empty()) text += kDot + change;
   lines.gap();
   lines.add(pad_right(in_units("step time", loop.unit()), kLabel) + text);

@@ -34,7 +34,7 @@ TEST(RunText, TheVerdictAndWhatItRestsOn) {
   const std::string text = run_summary("run.db", report_of(compute_bound()), Status());
   EXPECT_TRUE(says(text, "COMPUTE-BOUND   91.0 % of the step is compute   (confidence high)"))
       << text;
-  EXPECT_TRUE(says(text, "39 steps, 2.00 ms each")) << text;
+  EXPECT_TRUE(says(text, "39 of 40 steps, 2.00 ms each")) << text;
   EXPECT_FALSE(says(text, "less certain")) << text;
   EXPECT_FALSE(says(text, "cost")) << text;
 }

@@ -46,6 +46,21 @@ TEST(TrendLine, LeavesOutTheFirstStepOfTheRun) {
   EXPECT_EQ(without_first_step(loop).size(), 3U);
 }
 
+// The first step includes the start of the program.
+TEST(TopTextWords, EqualStepsAreNoTrend) {
+  LiveFrame now;
+  LiveLoop live;
+  live.history = steps_of({3000, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 900, 5, 5, 5, 5, 5, 5, 5, 5, 5});
+  live.steps = 21;
+  now.loops.push_back(live);
+  now.window.loops.emplace_back();
+  now.window.loops[0].analysed = {0};
+  now.window.loops[0].steps.emplace_back();
+  std::string text;
+  for (const std::string& line : top_lines(now, {})) text += line + "\n";
+  EXPECT_NE(text.find("+0.0 % lately"), std::string::npos) << text;
+}
+
 class TopText : public ::testing::Test {
  protected:
   void SetUp() override { make_store(store_, {.steps = 60, .lost_ops = 3, .samples = true}); }
