@@ -387,6 +387,14 @@ bool only_waits(const std::vector<StackSample>& samples, const RecordedRun& reco
   return static_cast<double>(most) >= kWaitsOnly * static_cast<double>(samples.size());
 }
 
+// Whether none of the program's own code ran on a thread: it belongs to what runs the program, as
+// the threads of a Jupyter kernel do.
+bool runs_libraries_only(const std::vector<StackSample>& samples, const OwnCode& code) {
+  return std::ranges::none_of(samples, [&code](const StackSample& sample) {
+    return code.of(sample.frame).own != FrameId::kNone;
+  });
+}
+
 void add_lines_of_workers(const RecordedRun& recording, const StackHistory& history,
                           const SteadySteps& steps, LoopReport& report) {
   std::vector<Seen> seen;
@@ -397,6 +405,8 @@ void add_lines_of_workers(const RecordedRun& recording, const StackHistory& hist
         only_waits(samples->second, recording)) {
       continue;
     }
+    const bool in_loops_process = thread.process == report.process;
+    if (in_loops_process && runs_libraries_only(samples->second, history.code())) continue;
     for (const StackSample& sample : samples->second) {
       const auto step = sample.awaited ? steps.at(sample.at) : std::nullopt;
       if (step) seen.push_back({history.code().of(sample.frame), sample.blocked, *step});

@@ -193,6 +193,7 @@ TEST(Lines, OfAWorkerOnlyTheTimeCountsInWhichItIsAwaited) {
   of_main(training);
   const WatchedThreadId worker = training.watch(training.builder.watched[0].pid, 9001);
   const WatchedThreadId idle = training.watch(training.builder.watched[0].pid, 9002);
+  const WatchedThreadId kernels = training.watch(training.builder.watched[0].pid, 9003);
   RecordingBuilder& builder = training.builder;
   const FrameId started = builder.frame(FrameId::kNone, "/src/train.py", 9, "main");
   const FrameId process = builder.frame(started, "/usr/lib/python3.11/multiprocessing/process.py",
@@ -202,7 +203,10 @@ TEST(Lines, OfAWorkerOnlyTheTimeCountsInWhichItIsAwaited) {
   const FrameId open =
       builder.frame(decode, "/venv/lib/python3.11/site-packages/PIL/Image.py", 300, "load");
   const FrameId waits = builder.frame(process, kTorch, 20, "get");
+  const FrameId polls = builder.frame(
+      FrameId::kNone, "/venv/lib/python3.11/site-packages/ipykernel/iostream.py", 478, "watch");
   for (int i = 0; i < training.steps; ++i) {
+    training.sample(kernels, i, 2 * kMs, polls, "read a pipe", true);
     training.sample(worker, i, 2 * kMs, open, "", true);
     training.sample(worker, i, 6 * kMs, fetch, "", true);
     training.sample(worker, i, 15 * kMs, waits, "futex", false);
@@ -216,7 +220,7 @@ TEST(Lines, OfAWorkerOnlyTheTimeCountsInWhichItIsAwaited) {
   EXPECT_NEAR(lines[0].share, 0.5, 1e-6);
   EXPECT_EQ(lines[1].file, kTorch) << "what called nothing of the program's";
   EXPECT_EQ(report.line_use.worker_samples, 2 * training.steps - 2)
-      << "steady steps, without the thread that only waits";
+      << "steady steps, without the thread that only waits and the one of Jupyter";
 }
 
 // A generator expression is a function of its own, in the same line. No op was recorded: samples
