@@ -50,11 +50,12 @@ std::size_t run_ahead_steps(std::span<const TimeRange> steps,
     lags.push_back(static_cast<double>(to_ns(device_end - steps[i].end)));
   }
 
+  const double longest = std::ranges::max(lags);
+  if (longest <= 0) return 0;  // each step ends after its work
   const auto first_from = [&lags](double least) {
     return std::ranges::find_if(lags, [least](double lag) { return lag >= least; });
   };
-  const double full =
-      upper_median(std::vector<double>(first_from(kNearly * std::ranges::max(lags)), lags.end()));
+  const double full = upper_median(std::vector<double>(first_from(kNearly * longest), lags.end()));
   const auto reached = first_from(kFull * full);
   const auto ahead = static_cast<std::size_t>(reached - lags.begin());
   const std::span<const TimeRange> at_pace = steps.subspan(ahead);

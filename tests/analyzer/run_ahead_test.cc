@@ -50,14 +50,14 @@ TEST(RunAhead, StepsUntilTheQueueIsFull) {
 }
 
 TEST(RunAhead, NoneIfTheQueueNeverFills) {
-  for (const std::size_t count : {1, 20, 80, 100, 108}) {
+  for (const std::size_t count : {1U, 20U, 80U, 100U, 108U}) {
     EXPECT_EQ(never_waits(count).ran_ahead(), 0u) << count;
   }
   EXPECT_EQ(Loop().ran_ahead(), 0u);
 }
 
 TEST(RunAhead, NoneIfTheLoopWaitsInEachStepOrNowAndThen) {
-  for (const std::size_t every : {1, 10, 60}) {
+  for (const std::size_t every : {1U, 10U, 60U}) {
     Loop loop;
     for (std::size_t i = 0; i < 500; ++i) {
       const bool waits = i > 0 && i % every == 0;
@@ -65,6 +65,15 @@ TEST(RunAhead, NoneIfTheLoopWaitsInEachStepOrNowAndThen) {
     }
     EXPECT_EQ(loop.ran_ahead(), 0u) << every;
   }
+}
+
+TEST(RunAhead, NoneIfEachStepWaitsForItsOwnWork) {
+  Loop loop;
+  for (int i = 0; i < 50; ++i) {
+    loop.add(kHostNs + kDeviceNs);
+    loop.ends.back() = loop.steps.back().end - Duration(1'000);
+  }
+  EXPECT_EQ(loop.ran_ahead(), 0u);
 }
 
 TEST(RunAhead, NoneIfTheDeviceIsKnownInAWindowOnly) {
@@ -94,7 +103,7 @@ TEST(RunAhead, TheStepTimeIsTheDevices) {
   ASSERT_OK(report.status());
   ASSERT_EQ(report->loops.size(), 1u);
   EXPECT_GT(report->loops[0].warm_up, static_cast<std::int64_t>(kQueued * 9 / 10));
-  EXPECT_NEAR(report->loops[0].wall.mean, kDeviceNs, kDeviceNs * 0.01);
+  EXPECT_NEAR(static_cast<double>(report->loops[0].wall.mean), double{kDeviceNs}, kDeviceNs * 0.01);
 }
 
 }  // namespace
