@@ -30,13 +30,19 @@ std::string wrapped(const std::string& text) {
   return lines;
 }
 
+// "300 steps", or "117 of 300 steps" if the figures are those of some.
+std::string steps_text(const LoopReport& loop) {
+  const std::string all = count_text(static_cast<std::int64_t>(loop.steps.size()));
+  const std::string some = count_text(static_cast<std::int64_t>(loop.analysed.size()));
+  return (some == all ? all : some + " of " + all) + " " + loop.unit() + "s";
+}
+
 std::string loop_summary(const LoopReport& loop) {
   if (loop.verdict.kind == kNoVerdict) return wrapped(verdict_sentence(loop));
   std::string text =
       wrapped(verdict_title(loop.verdict) + "   " + percent_text(loop.verdict.share) + " " +
               verdict_clause(loop) + "   (confidence " + loop.verdict.confidence + ")") +
-      wrapped(count_text(static_cast<std::int64_t>(loop.analysed.size())) + " " + loop.unit() +
-              "s, " + time_text(static_cast<double>(loop.wall.mean)) + " each");
+      wrapped(steps_text(loop) + ", " + time_text(static_cast<double>(loop.wall.mean)) + " each");
   if (const auto doubts = verdict_doubts(loop); !doubts.empty())
     text += wrapped("less certain: " + join(doubts, ", "));
   if (loop.recording.ops.plain_steps > 0) text += wrapped(recording_text(loop));
@@ -97,7 +103,8 @@ std::string run_summary(const std::string& store, const AnalysisReport& report,
 }
 
 std::string long_run_summary(const std::string& store, const RunProgress& progress) {
-  return "\nstepscope: " + printable(store) + " recorded, " + short_count(progress.ops) + " ops\n" +
+  return "\nstepscope: " + printable(store) + " recorded, " + short_count(progress.ops) +
+         " ops and " + short_count(progress.phases) + " phases\n" +
          wrapped("next: stepscope analyze " + store);
 }
 

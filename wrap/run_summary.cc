@@ -13,8 +13,9 @@
 namespace stepscope {
 namespace {
 
-// The analysis reads some two million ops a second.
+// The analysis reads some two million ops a second, and takes four times as long for a phase.
 constexpr std::int64_t kMaxOps = 1'500'000;
+constexpr std::int64_t kOpsPerPhase = 4;
 
 Status keep(const std::string& store, const AnalysisReport& report) {
   auto writer = TraceWriter::open(store);
@@ -32,7 +33,7 @@ Result<AnalysisReport> analyze_store(const std::string& store) {
 }  // namespace
 
 bool print_summary(const std::string& store, const RunProgress& progress) {
-  if (progress.ops > kMaxOps) {
+  if (progress.ops + kOpsPerPhase * progress.phases > kMaxOps) {
     print(stderr, long_run_summary(store, progress));
     return false;
   }

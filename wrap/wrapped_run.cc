@@ -2,9 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdio>
+#include <cstdlib>
+#include <functional>
+#include <future>
 #include <memory>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "analyzer/recording.h"
 #include "present/run_text.h"
@@ -35,6 +42,8 @@ using namespace std::chrono_literals;
 // The exit codes of a shell for these errors.
 constexpr int kCannotExecute = 126;
 constexpr int kNoSuchProgram = 127;
+
+constexpr const char* kStopped = "recording stopped before the program ended";
 
 Result<RunPlan> plan_of(const RunArguments& arguments) {
   RunPlan plan;
@@ -145,7 +154,8 @@ void follow_in_lake(const RunArguments& arguments, RunRecorder& recorder, LakeFo
 // Allocates nothing outside contained(): an exception would end the wrapper with an exit code of
 // its own, while the program runs on. `command`: the program's.
 int watch(const RunArguments& arguments, const std::string& command, const Child& child,
-          RunRecorder& recorder, MetricsOfRun& metrics, LakeFollower* follower) {
+          RunRecorder& recorder, MetricsOfRun& metrics, LakeFollower* follower,
+          bool& told_failure) {
   // The program's own output overwrites this line, and it must not overwrite what the program asks.
   ProgressLine line(2s, 500ms);
   DurationLimit duration(arguments.duration_s);
@@ -155,6 +165,8 @@ int watch(const RunArguments& arguments, const std::string& command, const Child
     recorder.wait(child.fd());
     child.pass_signals_on();
     recorder.tick();
+    if (!std::exchange(told_failure, !recorder.failure().ok()))
+      say_if_failed(kStopped, recorder.failure());
     duration.apply(recorder);
     static_cast<void>(contained([&] {
       if (recorder.has_store()) metrics.follow(arguments.output);
@@ -166,6 +178,8 @@ int watch(const RunArguments& arguments, const std::string& command, const Child
       return Status();
     }));
   }
+  while (child.take_signal() != 0) {
+  }  // they came for the program
   recorder.program_ended(child.pid(), ended->wait_status, command);
   return ended->wait_status;
 }
@@ -196,12 +210,13 @@ void find_moved_store(RunArguments& arguments, const RunRecorder& recorder) {
   arguments.output = place;
 }
 
-// Returns whether the store now contains its analysis.
-bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished) {
+// Returns whether the recording is to be summarised.
+bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const Status& finished,
+                  bool told_failure) {
   const std::vector<std::string> notices = recorder.take_notices();
   for (const std::string& notice : notices) say(notice);
   if (!finished.ok()) {
-    say("recording stopped before the program ended: " + finished.message());
+    if (!told_failure) say_if_failed(kStopped, finished);
     return false;
   }
   // The user must know that the store is still that of another run.
@@ -209,6 +224,11 @@ bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
       recorder.has_store() ? "" : "; " + arguments.output + " is still the earlier recording";
   if (arguments.quiet && still.empty()) return false;
   const RunProgress progress = recorder.progress();
+  const auto window = read_step_window("--steps", arguments.steps);
+  if (window.ok() && *window && (*window)->first > progress.step && progress.step > 0) {
+    say("no ops: --steps " + arguments.steps + " begins after the last step that was seen, " +
+        std::to_string(progress.step));
+  }
   if (progress.processes == 0) {
     const bool refused = !notices.empty();  // a process, and its notice says why
     if (refused && still.empty()) return false;
@@ -216,15 +236,50 @@ bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
     say((refused ? "" : unseen + ": ") + "nothing was recorded" + still);
     return false;
   }
-  return !arguments.no_analysis && print_summary(arguments.output, progress);
+  return !arguments.no_analysis;
 }
 
-// If the recording stopped early, adds what was recorded until then.
-void join_lake(const RunArguments& arguments, const RunRecorder& recorder, bool analyzed) {
-  if (arguments.lake.empty() || !recorder.has_store()) return;
-  if (recorder.progress().processes == 0) return;
-  const std::string failed = add_to_lake(arguments.output, arguments.lake, analyzed);
-  if (!failed.empty()) say(failed);
+// What remains to be done with a complete store.
+struct Rest {
+  std::string store;
+  std::string lake;  // empty: none
+  bool summarised = false;
+  RunProgress progress;
+
+  void operator()() const {
+    say_if_failed("no summary", contained([this] {
+                    const bool analyzed = summarised && print_summary(store, progress);
+                    if (lake.empty()) return Status();
+                    const std::string failed = add_to_lake(store, lake, analyzed);
+                    if (!failed.empty()) say(failed);
+                    return Status();
+                  }));
+  }
+};
+
+// If the recording stopped early, the lake gets what was recorded until then.
+Rest tell_and_take_rest(RunArguments& arguments, RunRecorder& recorder, const Status& finished,
+                        bool told_failure) {
+  find_moved_store(arguments, recorder);
+  const bool summarised = tell_the_end(arguments, recorder, finished, told_failure);
+  const bool joins_lake = recorder.has_store() && recorder.progress().processes > 0;
+  return {arguments.output, joins_lake ? arguments.lake : "", summarised, recorder.progress()};
+}
+
+bool ends_programs(int signal) {
+  return signal == SIGINT || signal == SIGQUIT || signal == SIGTERM || signal == SIGHUP;
+}
+
+// Does the rest on another thread, because it may take long: a signal that would have ended the
+// program ends us, with the program's exit code. Nothing else may need to be cleaned up by then.
+void do_unless_interrupted(const Rest& rest, const Child& child, int exit_code) {
+  std::future<void> done = std::async(std::launch::async, std::cref(rest));
+  while (done.wait_for(50ms) != std::future_status::ready) {
+    if (!ends_programs(child.take_signal())) continue;
+    say("interrupted; the recording is complete: stepscope analyze " + rest.store);
+    std::fflush(nullptr);
+    std::_Exit(exit_code);
+  }
 }
 
 }  // namespace
@@ -246,8 +301,9 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   if (!unrecordable.empty()) {
     say(arguments.program[0] + ": " + unrecordable + "; it runs, but cannot be recorded");
   }
-  const auto folder = PreloadFolder::open(installed->libraries);
-  if (!folder.ok()) return folder.status();
+  auto linked = PreloadFolder::open(installed->libraries);
+  if (!linked.ok()) return linked.status();
+  std::optional<PreloadFolder> folder(*std::move(linked));
   auto metrics = MetricsOfRun::open(arguments.metrics, arguments.job, arguments.program);
   if (!metrics.ok()) return metrics.status();
   auto recorder = RunRecorder::start(arguments.output, meta_of(arguments), *plan);
@@ -264,17 +320,26 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   // From here on the program's exit code is ours, whatever happens to the recording.
   for (const std::string& line : metrics->start(arguments.quiet)) say(line);
   const auto follower = start_follower(arguments);
-  const int wait_status = watch(arguments, command, *child, **recorder, *metrics, follower.get());
+  bool told_failure = false;
+  const int wait_status =
+      watch(arguments, command, *child, **recorder, *metrics, follower.get(), told_failure);
   metrics->stop_reading();
   if (follower) follower->stop();
   const Status finished = (*recorder)->finish();
   for (const std::string& line : metrics->finish()) say(line);
+  std::optional<Rest> rest;
   say_if_failed("no summary", contained([&] {
-                  find_moved_store(arguments, **recorder);
-                  join_lake(arguments, **recorder, tell_the_end(arguments, **recorder, finished));
+                  rest = tell_and_take_rest(arguments, **recorder, finished, told_failure);
                   return Status();
                 }));
-  return WrappedEnd{exit_code_of(wait_status), {}};
+  recorder->reset();  // removes its folder, and `folder` the preloaded one
+  folder.reset();
+  const int exit_code = exit_code_of(wait_status);
+  say_if_failed("no summary", contained([&] {
+                  if (rest) do_unless_interrupted(*rest, *child, exit_code);
+                  return Status();
+                }));
+  return WrappedEnd{exit_code, {}};
 }
 
 }  // namespace stepscope

@@ -470,7 +470,7 @@ void RunRecorder::wait_for_last_ones() noexcept {
 
 RunProgress RunRecorder::progress() const {
   RunProgress sum;
-  sum.lost = unrecorded_;
+  sum.lost = unrecorded_ + session_->unwritten();
   sum.processes = static_cast<std::int64_t>(processes_.size());
   for (const WatchedProcess& process : processes_) {
     const DrainTotals& drained = process.drain.totals();

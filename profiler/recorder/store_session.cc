@@ -189,7 +189,7 @@ Status StoreSession::store_missing() {
     static_cast<void>(contained([&drain] { return drain.drain(); }));
   }
   writer_.reset();
-  return missing_.store(events_seen() - events_flushed_, failure_.message());
+  return missing_.store(unwritten(), failure_.message());
 }
 
 std::int64_t StoreSession::events_seen() const {

@@ -54,6 +54,10 @@ class StoreSession {
   }
   [[nodiscard]] bool failed() const { return !failure_.ok(); }
   [[nodiscard]] const Status& failure() const { return failure_; }
+  // Events that came and will never be in the store, because it failed.
+  [[nodiscard]] std::int64_t unwritten() const {
+    return failed() ? events_seen() - events_flushed_ : 0;
+  }
 
   // Creates the store, if that has not been done. No event may be written before.
   Status begin();

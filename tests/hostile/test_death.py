@@ -220,6 +220,32 @@ def test_the_recorder_is_stopped(wrapper, program, tmp_path):
     assert hostile.scopes_in(store) == {"work": 1500}, "its ring held them"
 
 
+# --- the analysis at its end ---------------------------------------------------------------------
+
+
+def test_a_signal_ends_the_analysis(wrapper, program, tmp_path):
+    store = wrapper.next_store()
+    loop = [program, "steps", 150_000, 5]
+    command = wrapper.command(store, "sh", "-c", '"$@"; echo ended; exit 7', "sh", *loop)
+    command.remove("--quiet")  # which analyses nothing
+    started = subprocess.Popen(
+        [str(word) for word in command],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path)},
+    )
+    while started.stdout.readline() not in ("ended\n", ""):
+        pass
+    while started.poll() is None:
+        started.terminate()
+        time.sleep(0.02)
+    assert started.returncode == 7, "the program's"
+    assert "interrupted; the recording is complete" in started.stderr.read()
+    assert hostile.scopes_in(store) == {"work": 150_000}
+    assert not list(tmp_path.glob("stepscope-*"))
+
+
 # --- its disk is full ----------------------------------------------------------------------------
 
 
@@ -229,10 +255,13 @@ def test_the_recorders_files_may_not_grow(wrapper, program, tmp_path):
     started, store = start(wrapper, tmp_path, *loop)
     most = 200_000 + max(path.stat().st_size for path in tmp_path.glob(f"{store.name}*"))
     resource.prlimit(started.pid, resource.RLIMIT_FSIZE, (most, most))
+    said = started.stderr.readline()
+    assert "recording stopped before the program ended" in said
+    assert started.poll() is None, "said at once"
     out, err = started.communicate(timeout=60)
     assert started.returncode == 0
     assert out == result_without_us(loop)
-    assert "recording stopped before the program ended" in err
+    assert err == ""
     assert integrity(store) == "ok"
     assert 0 < hostile.scopes_in(store)["work"] < steps
 
