@@ -79,6 +79,81 @@ def test_the_end_of_the_program_ends_it(notebook):
     assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "step", "stop"]
 
 
+INTERRUPTED = """
+    import signal, stepscope
+    from stepscope import _library
+
+    library = _library.load()
+
+    def interrupted(name):
+        function = getattr(library, name)
+
+        def call(*arguments):
+            signal.raise_signal(signal.SIGINT)
+            result = function(*arguments)
+            signal.raise_signal(signal.SIGINT)
+            return result
+
+        setattr(library, name, call)
+
+    recording = stepscope.record("a.db")
+"""
+
+
+def test_an_interrupt_while_it_begins_leaves_nothing_recorded(notebook):
+    notebook.run(
+        INTERRUPTED
+        + """
+    interrupted("start")
+    for begin in (recording.start, recording.__enter__):
+        try:
+            begin()
+        except KeyboardInterrupt:
+            continue
+        raise AssertionError("the interrupt was lost")
+    """
+    )
+    assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "stop"] * 2
+
+
+def test_an_interrupt_while_it_ends_comes_through_when_it_has_ended(notebook):
+    notebook.run(
+        INTERRUPTED
+        + """
+    interrupted("stop")
+    came = []
+    signal.signal(signal.SIGINT, lambda number, frame: came.append(number))
+    with recording:
+        pass
+    assert len(came) == 2, "a second interrupt is not lost"
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with recording:
+            pass
+    except KeyboardInterrupt:
+        pass
+    else:
+        raise AssertionError("the interrupt was lost")
+    """
+    )
+    assert notebook.calls() == ["start a.db steps 0-0 ops 1 shapes 0 ring 0", "stop"] * 2
+
+
+def test_records_in_another_thread(notebook):
+    """Only the main thread can hold interrupts back."""
+    notebook.run("""
+        import stepscope, threading
+
+        def record():
+            with stepscope.record("a.db"): pass
+
+        thread = threading.Thread(target=record)
+        thread.start()
+        thread.join()
+    """)
+    assert notebook.calls()[-1] == "stop"
+
+
 @pytest.mark.parametrize("output", [r'"prec\0ious.db"', r'b"prec\0ious.db"'])
 def test_a_null_byte_does_not_cut_the_path(notebook, output):
     notebook.run(f"""

@@ -17,7 +17,8 @@ import shlex
 import subprocess
 import sys
 import tempfile
-from types import TracebackType
+import threading
+from types import FrameType, TracebackType
 from typing import Any, List, NoReturn, Optional, Tuple
 
 from IPython.core.error import UsageError
@@ -25,7 +26,8 @@ from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.display import display
 
 from . import _card, _library
-from ._recording import record
+from ._interrupts import hold_interrupts
+from ._recording import Recording, record
 
 _PROGRAM_SECONDS = 600
 
@@ -104,6 +106,40 @@ class _Card:
         return self._html
 
 
+def _is_in_recorded_cell(frame: Optional[FrameType]) -> bool:
+    while frame is not None and frame.f_globals is not globals():
+        frame = frame.f_back
+    return frame is not None
+
+
+class _Run:
+    """One run of a recorded cell. From begin() to end() the shell shows no exception, because the
+    magic raises it."""
+
+    def __init__(self, shell: Any, recording: Recording) -> None:
+        self.recording = recording
+        self.thread = threading.get_ident()
+        self._shell = shell
+        self._replaced: List[Tuple[Any, str, Any]] = []
+
+    def begin(self) -> None:
+        with hold_interrupts():
+            self._replace(self._shell, "showtraceback", lambda *a, **k: None)
+            self._replace(self._shell, "showsyntaxerror", lambda *a, **k: None)
+            self.recording.start()
+
+    def end(self) -> None:
+        """Undoes begin(), also one that was interrupted. A second call does nothing."""
+        with hold_interrupts():
+            while self._replaced:
+                setattr(*self._replaced.pop())
+            self.recording.stop()
+
+    def _replace(self, owner: Any, name: str, value: Any) -> None:
+        self._replaced.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+
+
 @magics_class
 class StepscopeMagics(Magics):
     """The magics. Owns the folder of unnamed recordings, which is deleted when the kernel ends."""
@@ -112,6 +148,7 @@ class StepscopeMagics(Magics):
         super().__init__(shell)
         self._folder: Optional[tempfile.TemporaryDirectory[str]] = None
         self._recordings = 0
+        self._runs: List[_Run] = []  # the cell that runs, and the cells that it runs
 
     @line_cell_magic("stepscope")
     def stepscope(self, line: str, cell: Optional[str] = None) -> None:
@@ -124,12 +161,17 @@ class StepscopeMagics(Magics):
         if cell is None:
             display(_Card(arguments.output, not arguments.no_report))
             return
+        if not _is_in_recorded_cell(sys._getframe(1)):
+            self._end_left_runs()
         store = arguments.output or self._next_store()
-        recorded, raised = self._record(cell, store, arguments.ops)
-        if recorded:
-            self._show(store, not arguments.no_report)
-        if raised is not None:
-            raise raised.with_traceback(_own_frames(raised))
+        run = self._new_run(store, arguments)
+        try:
+            run.begin()
+            result = self.shell.run_cell(cell, store_history=False)
+            run.end()
+        finally:
+            self._end(run)  # an interrupt may come just before the first call
+        self._finish(run, result, arguments)
 
     def _next_store(self) -> str:
         if self._folder is None:
@@ -137,19 +179,33 @@ class StepscopeMagics(Magics):
         self._recordings += 1
         return os.path.join(self._folder.name, f"cell-{self._recordings}.db")
 
-    def _record(self, cell: str, store: str, ops: str) -> Tuple[bool, Optional[BaseException]]:
-        """Runs the cell. Returns whether it was recorded, and its exception, which is not shown
-        yet."""
+    def _new_run(self, store: str, arguments: argparse.Namespace) -> _Run:
+        ops = arguments.ops
         recording = record(store, ops=ops != "never", budget=0.02 if ops == "auto" else 0)
-        shown: List[Any] = []
-        show_traceback, show_syntax_error = self.shell.showtraceback, self.shell.showsyntaxerror
-        self.shell.showtraceback = self.shell.showsyntaxerror = lambda *a, **k: shown.append(a)
-        try:
-            with recording:
-                result = self.shell.run_cell(cell, store_history=False)
-        finally:
-            self.shell.showtraceback, self.shell.showsyntaxerror = show_traceback, show_syntax_error
-        return recording.error is None, result.error_before_exec or result.error_in_exec
+        run = _Run(self.shell, recording)
+        self._runs.append(run)
+        return run
+
+    def _end(self, run: _Run) -> None:
+        run.end()
+        if run in self._runs:
+            self._runs.remove(run)
+
+    def _end_left_runs(self) -> None:
+        """Ends what a cell of this thread left running because interrupts came in quick
+        succession."""
+        for run in self._runs[::-1]:
+            if run.thread == threading.get_ident():
+                self._end(run)
+
+    def _finish(self, run: _Run, result: Any, arguments: argparse.Namespace) -> None:
+        """Shows the card, and raises what the cell raised."""
+        __tracebackhide__ = True
+        if run.recording.error is None:
+            self._show(run.recording.output, not arguments.no_report)
+        raised = result.error_before_exec or result.error_in_exec
+        if raised is not None:
+            raise raised.with_traceback(_own_frames(raised))
 
     def _show(self, store: str, with_report: bool) -> None:
         """Shows the card. If it cannot be made, the cell still succeeds."""

@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import List, Optional, Tuple, Type, Union
 
 from . import _library, _torch
+from ._interrupts import hold_interrupts
 from ._wrap import Undo
 
 
@@ -22,6 +23,9 @@ class Recording(contextlib.ContextDecorator):
     Only one recording can run at a time: while another runs, for example under `stepscope run`, it
     records nothing and says so. If nothing can be recorded, one line on stderr and `error` say why,
     and the program continues as if nothing had been requested.
+
+    An interrupt (Ctrl-C) during start() or stop() comes through when they are done. If it makes
+    start() raise, nothing is recorded.
     """
 
     def __init__(
@@ -55,6 +59,14 @@ class Recording(contextlib.ContextDecorator):
         """Starts the recording. Does nothing if it is already running."""
         if self._running:
             return
+        try:
+            with hold_interrupts():
+                self._start()
+        except BaseException:
+            self.stop()  # the caller does not expect that it runs
+            raise
+
+    def _start(self) -> None:
         self.error = None
         library = _library.load()
         if library is None:
@@ -75,8 +87,11 @@ class Recording(contextlib.ContextDecorator):
     def stop(self) -> None:
         """Ends the recording: when this returns, the store is complete and closed. A second call
         does nothing."""
-        if not self._running:
-            return
+        with hold_interrupts():
+            if self._running:
+                self._stop()
+
+    def _stop(self) -> None:
         self._running = False
         atexit.unregister(self._stop_at_exit)
         for undo in self._undo:
@@ -92,8 +107,12 @@ class Recording(contextlib.ContextDecorator):
             self.stop()
 
     def __enter__(self) -> Recording:
-        self.start()
-        return self
+        try:
+            self.start()
+            return self
+        except BaseException:  # an interrupt after start(): Python would not call __exit__()
+            self.stop()
+            raise
 
     def __exit__(
         self,
@@ -101,7 +120,10 @@ class Recording(contextlib.ContextDecorator):
         error: Optional[BaseException],
         traceback: Optional[TracebackType],
     ) -> None:
-        self.stop()
+        try:
+            self.stop()
+        finally:
+            self.stop()  # an interrupt may come just before the first call
 
     def _fail(self, error: str) -> None:
         self.error = error
