@@ -129,3 +129,27 @@ def test_a_cell_in_a_recorded_cell_does_not_end_its_recording(ipython):
     ipython(f"""run({("%%stepscope -o a.db" + chr(10) + inner)!r})""")
     calls = [" ".join(call.split()[:2]) for call in ipython.python.calls()]
     assert calls == ["start a.db", "start b.db", "stop", "stop"]  # the real one refuses the second
+
+
+@pytest.mark.parametrize(
+    "cell, value",
+    [
+        ("41", "41"),
+        ("41;", None),
+        ("41; # answer\n", None),
+        ("';'", "';'"),
+        ("%time 41;", None),
+        ("x = 3;\n41", "41"),
+    ],
+)
+def test_a_cell_shows_its_value_as_it_would(ipython, cell, value):
+    done = ipython(f"""
+        for cell in ({cell!r}, "%%stepscope\\n" + {cell!r}, "7"):
+            print("cell")
+            run(cell)
+    """)
+    _, plain, recorded, after = done.stdout.split("cell\n")
+    assert ("Out" in plain) == (value is not None)
+    shown = [line.partition(": ")[2] for line in recorded.splitlines() if line.startswith("Out")]
+    assert shown == ([] if value is None else [value])
+    assert after == "Out[4]: 7\n"

@@ -10,6 +10,7 @@ the same.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import pathlib
@@ -18,8 +19,9 @@ import subprocess
 import sys
 import tempfile
 import threading
+import tokenize
 from types import FrameType, TracebackType
-from typing import Any, List, NoReturn, Optional, Tuple
+from typing import Any, List, NoReturn, Optional, Tuple, cast
 
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
@@ -30,6 +32,7 @@ from ._interrupts import hold_interrupts
 from ._recording import Recording, record
 
 _PROGRAM_SECONDS = 600
+_NO_CODE = (tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -112,20 +115,40 @@ def _is_in_recorded_cell(frame: Optional[FrameType]) -> bool:
     return frame is not None
 
 
+def _ends_in_semicolon(source: str) -> bool:
+    """Whether Python code that compiles ends in `;`, as a request not to show its value."""
+    tokens = tokenize.generate_tokens(io.StringIO(source).readline)
+    last = [token.string for token in tokens if token.type not in _NO_CODE][-1:]
+    return last == [";"]
+
+
+def _transformed(shell: Any, cell: str) -> Optional[str]:
+    """The cell as Python code, without IPython's syntax; None if it has errors."""
+    try:
+        return cast(str, shell.transform_cell(cell))
+    except Exception:  # it is shown when the cell runs
+        return None
+
+
 class _Run:
     """One run of a recorded cell. From begin() to end() the shell shows no exception, because the
-    magic raises it."""
+    magic raises it, and shows the cell's value as it would without the magic."""
 
-    def __init__(self, shell: Any, recording: Recording) -> None:
+    def __init__(self, shell: Any, source: str, recording: Recording) -> None:
         self.recording = recording
         self.thread = threading.get_ident()
         self._shell = shell
+        self._source = source
         self._replaced: List[Tuple[Any, str, Any]] = []
 
     def begin(self) -> None:
         with hold_interrupts():
             self._replace(self._shell, "showtraceback", lambda *a, **k: None)
             self._replace(self._shell, "showsyntaxerror", lambda *a, **k: None)
+            # IPython looks at the end of the whole cell, which is now the call of the magic.
+            self._replace(
+                self._shell.displayhook, "quiet", lambda: _ends_in_semicolon(self._source)
+            )
             self.recording.start()
 
     def end(self) -> None:
@@ -164,7 +187,7 @@ class StepscopeMagics(Magics):
         if not _is_in_recorded_cell(sys._getframe(1)):
             self._end_left_runs()
         store = arguments.output or self._next_store()
-        run = self._new_run(store, arguments)
+        run = self._new_run(cell, store, arguments)
         try:
             run.begin()
             result = self.shell.run_cell(cell, store_history=False)
@@ -179,10 +202,10 @@ class StepscopeMagics(Magics):
         self._recordings += 1
         return os.path.join(self._folder.name, f"cell-{self._recordings}.db")
 
-    def _new_run(self, store: str, arguments: argparse.Namespace) -> _Run:
+    def _new_run(self, cell: str, store: str, arguments: argparse.Namespace) -> _Run:
         ops = arguments.ops
         recording = record(store, ops=ops != "never", budget=0.02 if ops == "auto" else 0)
-        run = _Run(self.shell, recording)
+        run = _Run(self.shell, _transformed(self.shell, cell) or cell, recording)
         self._runs.append(run)
         return run
 
