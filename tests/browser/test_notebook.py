@@ -131,3 +131,27 @@ def test_what_a_cell_raises_is_shown_once_and_as_its_own(build_dir, tmp_path, mo
     assert "unrecognized arguments: --bogus" in streamed(outputs[4], "stderr")
     assert "missing.db" in streamed(outputs[5], "stderr")
     assert streamed(outputs[6], "stdout") == "1\n"  # a wrong option runs nothing
+
+
+def test_a_cell_may_await(build_dir, tmp_path, monkeypatch):
+    outputs = execute(
+        [
+            "%load_ext stepscope\nimport asyncio, stepscope",
+            "%%stepscope -o a.db\nwith stepscope.scope('s'):\n    kept = await asyncio.sleep(0, 7)\nkept",
+            "print(kept, stepscope.is_recording())",
+            "%%stepscope -o b.db\nawait asyncio.sleep(0)\nraise KeyError('mine')",
+            "%%stepscope -o c.db\nawait asyncio.sleep(0, 8);",
+        ],
+        tmp_path,
+        build_dir,
+        monkeypatch,
+    )
+    (value,) = of_kind(outputs[1], "execute_result")
+    assert value.data["text/plain"] == "7"
+    assert (tmp_path / "a.db").exists()
+    assert streamed(outputs[2], "stdout") == "7 False\n"
+    (error,) = of_kind(outputs[3], "error")
+    told = re.sub(r"\x1b\[[0-9;]*m", "", "\n".join(error.traceback))
+    assert "raise KeyError('mine')" in told
+    assert "_notebook.py" not in told
+    assert of_kind(outputs[4], "execute_result") + of_kind(outputs[4], "error") == []

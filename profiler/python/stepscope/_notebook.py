@@ -10,6 +10,7 @@ the same.
 from __future__ import annotations
 
 import argparse
+import ast
 import io
 import json
 import os
@@ -21,8 +22,9 @@ import tempfile
 import threading
 import tokenize
 from types import FrameType, TracebackType
-from typing import Any, List, NoReturn, Optional, Tuple, cast
+from typing import Any, Awaitable, List, NoReturn, Optional, Tuple, cast
 
+from IPython import get_ipython
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics, line_cell_magic, magics_class
 from IPython.display import display
@@ -32,6 +34,7 @@ from ._interrupts import hold_interrupts
 from ._recording import Recording, record
 
 _PROGRAM_SECONDS = 600
+_CELL_CALL = "get_ipython().run_cell_magic('stepscope',"
 _NO_CODE = (tokenize.ENDMARKER, tokenize.NL, tokenize.NEWLINE, tokenize.COMMENT)
 
 
@@ -130,6 +133,44 @@ def _transformed(shell: Any, cell: str) -> Optional[str]:
         return None
 
 
+# --- cells with a top-level await ----------------------------------------------------------------
+
+
+def _awaits(shell: Any, cell: str) -> bool:
+    source = _transformed(shell, cell)
+    return source is not None and shell.should_run_async(cell, transformed_cell=source)
+
+
+def _await_cells(lines: List[str]) -> List[str]:
+    """A transformer of IPython's input. A magic is an ordinary call, and the notebook's event loop
+    already runs, so a magic cannot run a cell with a top-level `await` to its end. For such a cell
+    the magic returns a coroutine; this puts an `await` before the call."""
+    shell = get_ipython()
+    if shell is None or len(lines) != 1 or not lines[0].startswith(_CELL_CALL):
+        return lines
+    try:
+        (call,) = ast.parse(lines[0]).body
+        cell = ast.literal_eval(call.value.args[2])  # type: ignore[attr-defined]
+    except (SyntaxError, ValueError, AttributeError, IndexError):  # somebody wrote a call by hand
+        return lines
+    return ["await " + lines[0]] if _awaits(shell, cell) else lines
+
+
+async def _run_cell_async(shell: Any, cell: str) -> Any:
+    """shell.run_cell() for a running event loop, with the same events: figures are shown by one."""
+    result = None
+    try:
+        source = _transformed(shell, cell)
+        result = await shell.run_cell_async(cell, store_history=False, transformed_cell=source)
+    finally:
+        shell.events.trigger("post_execute")
+        shell.events.trigger("post_run_cell", result)
+    return result
+
+
+# --- the magics ----------------------------------------------------------------------------------
+
+
 class _Run:
     """One run of a recorded cell. From begin() to end() the shell shows no exception, because the
     magic raises it, and shows the cell's value as it would without the magic."""
@@ -174,7 +215,7 @@ class StepscopeMagics(Magics):
         self._runs: List[_Run] = []  # the cell that runs, and the cells that it runs
 
     @line_cell_magic("stepscope")
-    def stepscope(self, line: str, cell: Optional[str] = None) -> None:
+    def stepscope(self, line: str, cell: Optional[str] = None) -> Optional[Awaitable[None]]:
         """%%stepscope [-o RUN.db] [--ops auto|all|never] [--no-report]: record the cell and show
         what bounds it.
         %stepscope RUN.db [--no-report]: show the card of a recording.
@@ -183,10 +224,12 @@ class StepscopeMagics(Magics):
         arguments = _arguments(line, cell is not None)
         if cell is None:
             display(_Card(arguments.output, not arguments.no_report))
-            return
+            return None
         if not _is_in_recorded_cell(sys._getframe(1)):
             self._end_left_runs()
         store = arguments.output or self._next_store()
+        if _awaits(self.shell, cell):
+            return self._record_async(cell, store, arguments)
         run = self._new_run(cell, store, arguments)
         try:
             run.begin()
@@ -194,6 +237,20 @@ class StepscopeMagics(Magics):
             run.end()
         finally:
             self._end(run)  # an interrupt may come just before the first call
+        self._finish(run, result, arguments)
+        return None
+
+    async def _record_async(self, cell: str, store: str, arguments: argparse.Namespace) -> None:
+        """The same for a cell with a top-level `await`. _await_cells() has put an `await` before
+        the call of the magic."""
+        __tracebackhide__ = True
+        run = self._new_run(cell, store, arguments)
+        try:
+            run.begin()
+            result = await _run_cell_async(self.shell, cell)
+            run.end()
+        finally:
+            self._end(run)
         self._finish(run, result, arguments)
 
     def _next_store(self) -> str:
@@ -241,3 +298,5 @@ class StepscopeMagics(Magics):
 def load(shell: Any) -> None:
     """Registers the magics with IPython's `shell`."""
     shell.register_magics(StepscopeMagics)
+    if _await_cells not in shell.input_transformers_post:
+        shell.input_transformers_post.append(_await_cells)
