@@ -153,3 +153,17 @@ def test_a_cell_shows_its_value_as_it_would(ipython, cell, value):
     shown = [line.partition(": ")[2] for line in recorded.splitlines() if line.startswith("Out")]
     assert shown == ([] if value is None else [value])
     assert after == "Out[4]: 7\n"
+
+
+def test_errors_name_the_magic_that_was_used(ipython):
+    ipython("""
+        errors = {
+            "%stepscope": "%stepscope: the following arguments are required: RUN.db",
+            "%stepscope -o x.db": "%stepscope: ",
+            "%stepscope 'x": "%stepscope: No closing quotation",
+            "%%stepscope --bogus\\n1": "%%stepscope: unrecognized arguments: --bogus",
+            "%%stepscope 'x\\n1": "%%stepscope: No closing quotation",
+        }
+        for cell, error in errors.items():
+            assert str(run(cell)).startswith(error), run(cell)
+    """)

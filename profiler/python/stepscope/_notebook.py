@@ -42,7 +42,7 @@ class _Parser(argparse.ArgumentParser):
     """Raises UsageError, which IPython shows in one line, instead of ending the kernel."""
 
     def error(self, message: str) -> NoReturn:
-        raise UsageError(f"%%stepscope: {message}")
+        raise UsageError(f"{self.prog}: {message}")
 
     def exit(self, status: int = 0, message: Optional[str] = None) -> NoReturn:
         raise UsageError((message or "").strip())
@@ -59,7 +59,7 @@ def _arguments(line: str, is_cell: bool) -> argparse.Namespace:
     try:
         return parser.parse_args(shlex.split(line))
     except ValueError as error:  # an unclosed quotation
-        raise UsageError(f"%%stepscope: {error}") from None
+        parser.error(str(error))
 
 
 def _run(*arguments: str) -> str:
