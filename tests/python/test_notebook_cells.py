@@ -167,3 +167,15 @@ def test_errors_name_the_magic_that_was_used(ipython):
         for cell, error in errors.items():
             assert str(run(cell)).startswith(error), run(cell)
     """)
+
+
+def test_under_stepscope_run_a_cell_has_no_card(ipython, library, tmp_path):
+    (tmp_path / "old.db").write_text("an earlier recording")
+    ipython.python.environment |= {"STEPSCOPE_SOCKET": "/nowhere", "LD_PRELOAD": str(library)}
+    done = ipython("""
+        run("%%stepscope -o old.db\\nprint('ran')\\n41")
+    """)
+    assert done.stdout == "ran\nOut[2]: 41\n"
+    assert done.stderr == (
+        "stepscope: old.db: not recorded by itself: `stepscope run` records the whole process\n"
+    )

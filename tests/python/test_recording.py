@@ -237,6 +237,22 @@ def test_a_missing_library_is_one_line_and_no_exception(python):
     )
 
 
+def test_under_stepscope_run_one_line_says_that_it_records_nothing_itself(wrapped):
+    done = wrapped.run(
+        """
+        import stepscope
+        with stepscope.record("a.db") as recording:
+            print("trained")
+        assert "stepscope run" in recording.error
+    """,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "trained\n")
+    assert done.stderr == (
+        "stepscope: a.db: not recorded by itself: `stepscope run` records the whole process\n"
+    )
+
+
 @pytest.mark.parametrize("where", ["beside the package", "on the loader's path", "in the process"])
 def test_finds_the_library(python, fake_library, tmp_path, where):
     library = tmp_path / "prefix/lib/libstepscope.so"

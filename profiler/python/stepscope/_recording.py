@@ -75,10 +75,15 @@ class Recording(contextlib.ContextDecorator):
                 "name it in the environment variable STEPSCOPE_LIBRARY"
             )
             return
+        wrapped = _is_recorded_by_wrapper(library)
         error = library.start(ctypes.byref(self._options))
         if error is not None:
             self._fail(error.decode("utf-8", "replace"))
             return
+        if wrapped:
+            self._fail(
+                f"{self.output}: not recorded by itself: `stepscope run` records the whole process"
+            )
         self._running = True
         self._started_in = os.getpid()
         atexit.register(self._stop_at_exit)
@@ -159,6 +164,13 @@ def record(
     return Recording(
         output, steps=steps, ops=ops, budget=budget, shapes=shapes, ring_bytes=ring_bytes
     )
+
+
+def _is_recorded_by_wrapper(library: _library.Library) -> bool:
+    """Whether this process belongs to a `stepscope run`. If that is gone, or the process has not
+    reached it, the process can record itself."""
+    # A process joins with its first event, or here.
+    return bool(os.environ.get("STEPSCOPE_SOCKET") and library.torch_loaded())
 
 
 def _path(output: Union[str, bytes]) -> bytes:
