@@ -60,7 +60,7 @@ _AfterStep = Callable[[Any, Any, Any], None]
 
 
 def _quick_hooks(library: _library.Library) -> Optional[Tuple[_BeforeStep, _AfterStep]]:
-    """Built-in functions: after a step that has filled the caches, the others take 2 µs longer. None:
+    """Built-in functions: after a step that has filled the caches, the others take almost 2 µs longer. None:
     there are none."""
     before, after = library.before_optimizer_step, library.after_optimizer_step
     if before is None or after is None:
