@@ -273,6 +273,7 @@ bool ends_programs(int signal) {
 // Does the rest on another thread, because it may take long: a signal that would have ended the
 // program ends us, with the program's exit code. Nothing else may need to be cleaned up by then.
 void do_unless_interrupted(const Rest& rest, const Child& child, int exit_code) {
+  if (!rest.summarised && rest.lake.empty()) return;
   std::future<void> done = std::async(std::launch::async, std::cref(rest));
   while (done.wait_for(50ms) != std::future_status::ready) {
     if (!ends_programs(child.take_signal())) continue;
