@@ -157,6 +157,14 @@ STEPSCOPE_HOT Object* call_in_phase(Object*, Object* const* arguments, ssize_t c
   return result;
 }
 
+// Keeps `object` in place of what `kept` holds, if anything.
+void keep_instead(const Interpreter& python, Object*& kept, Object* object) {
+  Object* const before = kept;
+  python.hold(object);
+  kept = object;
+  if (before != nullptr) python.release(before);
+}
+
 // `name`: a str.
 void begin_step_as(const Interpreter& python, Object* optimizer, Object* name) {
   ssize_t length = 0;
@@ -179,10 +187,7 @@ Object* closure_marker = nullptr;
 // Takes a callable, returns None. Replaces an earlier one.
 Object* on_closure(Object*, Object* callable) {
   const Interpreter& python = Interpreter::get();
-  Object* const before = closure_marker;
-  python.hold(callable);
-  closure_marker = callable;
-  if (before != nullptr) python.release(before);
+  keep_instead(python, closure_marker, callable);
   return none_of(python);
 }
 
@@ -265,10 +270,7 @@ void ops_changed() { Interpreter::get().call_later(&tell_watcher, nullptr); }
 // raise. Replaces an earlier one.
 Object* watch_ops(Object*, Object* callable) {
   const Interpreter& python = Interpreter::get();
-  Object* const before = watcher;
-  python.hold(callable);
-  watcher = callable;
-  if (before != nullptr) python.release(before);
+  keep_instead(python, watcher, callable);
   stepscope_on_ops_change(&ops_changed);
   if (stepscope_records_modules() != 0) tell_watcher(nullptr);
   return none_of(python);
