@@ -200,7 +200,8 @@ STEPSCOPE_HOT Object* before_optimizer_step(Object*, Object* const* arguments, s
   if (count != 3) return none_of(python);
   static Object* const kName = python.make_interned("__name__");
   Object* const type = python.type_of(arguments[0]);
-  Object* const name = type == nullptr ? nullptr : python.attribute(type, kName);
+  const bool known = type != nullptr && kName != nullptr;
+  Object* const name = known ? python.attribute(type, kName) : nullptr;
   if (name == nullptr) python.clear_error();
   if (name != nullptr) begin_step_as(python, arguments[0], name);
   if (name != nullptr) python.release(name);
