@@ -371,7 +371,8 @@ std::string RunRecorder::carry_out(ControlCommand command) {
   const RunProgress now = progress();
   return "step " + std::to_string(now.step) + ", " + std::to_string(now.processes) +
          " processes, " + std::to_string(now.ops) + " ops, " + std::to_string(now.phases) +
-         " phases, " + std::to_string(now.lost) + " lost, ops " + (now.ops_enabled ? "on" : "off");
+         " phases, " + std::to_string(now.lost) + " lost, ops " + (now.ops_enabled ? "on" : "off") +
+         (failure().ok() ? "" : "; recording stopped: " + failure().message());
 }
 
 void RunRecorder::program_ended(pid_t pid, int wait_status, const std::string& command) noexcept {

@@ -250,13 +250,15 @@ def test_a_signal_ends_the_analysis(wrapper, program, tmp_path):
 
 
 def test_the_recorders_files_may_not_grow(wrapper, program, tmp_path):
-    steps = 8000
+    steps = 16000
     loop = [program, "steps", steps, 300]
     started, store = start(wrapper, tmp_path, *loop)
     most = 200_000 + max(path.stat().st_size for path in tmp_path.glob(f"{store.name}*"))
     resource.prlimit(started.pid, resource.RLIMIT_FSIZE, (most, most))
     said = started.stderr.readline()
     assert "recording stopped before the program ended" in said
+    status = hostile.run([wrapper.stepscope, "control", store, "status"])
+    assert "recording stopped" in status.out and " 0 lost" not in status.out
     assert started.poll() is None, "said at once"
     out, err = started.communicate(timeout=60)
     assert started.returncode == 0
