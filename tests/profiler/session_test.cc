@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <string>
 #include <thread>
@@ -86,6 +87,33 @@ class SessionTest : public testing::Test {
   std::string path_;
   stepscope_options options_{};
 };
+
+// How many descriptors the kernel's table of them has room for.
+int descriptor_room() {
+  std::ifstream status("/proc/self/status");
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with("FDSize:")) return std::stoi(line.substr(7));
+  }
+  return 0;
+}
+
+// The kernel blocks a program with threads for some 10 ms when its table grows.
+TEST_F(SessionTest, TheTableOfDescriptorsGrowsBeforeTheFirstStep) {
+  const pid_t child = fork();  // whose table has room for little more than what is open
+  if (child == 0) {
+    if (!Session::get().start(options_).ok()) _exit(1);
+    const int room = descriptor_room();
+    Session::get().step();
+    std::this_thread::sleep_for(milliseconds(20));
+    Session::get().step();
+    _exit(room > 512 && descriptor_room() == room ? 42 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 42);
+}
 
 // std::exit() destroys no object on the stack, such as a Recording.
 TEST_F(SessionTest, EndsWithAProgramThatExitsWithoutStoppingIt) {
