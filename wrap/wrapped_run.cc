@@ -225,9 +225,10 @@ bool tell_the_end(const RunArguments& arguments, RunRecorder& recorder, const St
   if (arguments.quiet && still.empty()) return false;
   const RunProgress progress = recorder.progress();
   const auto window = read_step_window("--steps", arguments.steps);
-  if (window.ok() && *window && (*window)->first > progress.step && progress.step > 0) {
-    say("no ops: --steps " + arguments.steps + " begins after the last step that was seen, " +
-        std::to_string(progress.step));
+  const bool has_window = window.ok() && *window && progress.step > 0;
+  if (has_window && (*window)->first >= progress.step && progress.ops == 0) {
+    say("no ops: --steps " + arguments.steps + " begins after the last step, " +
+        std::to_string(progress.step - 1));
   }
   if (progress.processes == 0) {
     const bool refused = !notices.empty();  // a process, and its notice says why

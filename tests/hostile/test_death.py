@@ -246,6 +246,16 @@ def test_a_signal_ends_the_analysis(wrapper, program, tmp_path):
     assert not list(tmp_path.glob("stepscope-*"))
 
 
+def test_a_window_that_no_step_reached(wrapper, program):
+    store = wrapper.next_store()
+    command = wrapper.command(store, program, "steps", 50, 100)
+    command[command.index("--quiet")] = "--no-analysis"
+    for window, said in (("51-60", True), ("50-60", False)):
+        done = hostile.run([*command[:2], "--steps", window, *command[2:]])
+        assert done.code == 17, "the program's"
+        assert ("begins after the last step, 50" in done.err) == said, done.err
+
+
 # --- its disk is full ----------------------------------------------------------------------------
 
 
