@@ -335,3 +335,24 @@ def test_a_compiled_optimizer_keeps_its_graph(python, fake_library, surroundings
         BARE_OUTPUT[code] = bare.stdout
     program = "        import torch\n" + surroundings + code
     assert python.wrapped(fake_library).run(program, check=False).stdout == BARE_OUTPUT[code]
+
+
+@pytest.mark.torch
+@pytest.mark.parametrize("fake_library", ["functions"], indirect=True)
+@pytest.mark.parametrize("tracer", [True, False], ids=["tracer", "no-tracer"])
+def test_a_program_that_records_itself_has_hooks_that_can_be_traced(python, fake_library, tracer):
+    """Nobody watches its imports: a tracer that comes later could not be told of built-in functions."""
+    torch = pytest.importorskip("torch", reason="pip install torch")
+    if not hasattr(torch.compiler, "substitute_in_graph"):
+        pytest.skip("this torch traces hooks written in Python only")
+    python.options = []
+    done = python.with_package(fake_library).run(f"""
+        import sys, stepscope, torch
+        if {tracer}:
+            import torch._dynamo
+        assert ("torch._dynamo" in sys.modules) == {tracer}
+        with stepscope.record("a.db"):
+            (hook,) = sys.modules["torch.optim.optimizer"]._global_optimizer_pre_hooks.values()
+            print(type(hook).__name__)
+    """)
+    assert done.stdout == ("builtin_function_or_method\n" if tracer else "function\n")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 import sys
 from typing import Any, Callable, List, Optional, Set, Tuple
 
@@ -88,8 +87,9 @@ def _stand_in_for(functions: Tuple[Any, ...], otherwise: Callable[[], None]) -> 
 
 
 def _imports_are_watched() -> bool:
-    """Whether dynamo_imported() will be called."""
-    return "STEPSCOPE_SOCKET" in os.environ
+    """Whether dynamo_imported() will be called: only inject/sitecustomize.py watches imports, for the
+    package that it loads under this name."""
+    return __name__.startswith("_stepscope_injected.")
 
 
 def _substitute(function: Any) -> bool:
