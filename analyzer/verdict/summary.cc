@@ -45,6 +45,12 @@ void keep_longest_scopes(CallMeans& means) {
   }
 }
 
+// Whether a scope wraps a step or more, such as one around the whole loop.
+bool holds_a_step(const std::vector<Step>& steps, SessionTime start, SessionTime end) {
+  const auto first = std::ranges::lower_bound(steps, start, {}, &Step::start);
+  return first != steps.end() && first->end() <= end;
+}
+
 }  // namespace
 
 WallStats wall_stats(const std::vector<Step>& steps, const std::vector<std::size_t>& chosen) {
@@ -128,12 +134,6 @@ InputUse input_use(const std::vector<Phase>& phases, const std::vector<Step>& st
                        [](const auto& a, const auto& b) { return a.second < b.second; });
   if (most != loaders.end()) use.loader = most->first;
   return use;
-}
-
-// Whether a scope wraps a step or more, such as one around the whole loop.
-bool holds_a_step(const std::vector<Step>& steps, SessionTime start, SessionTime end) {
-  const auto first = std::ranges::lower_bound(steps, start, {}, &Step::start);
-  return first != steps.end() && first->end() <= end;
 }
 
 std::vector<ScopeRow> scope_rows(const std::vector<Phase>& phases, const std::vector<Step>& steps,
