@@ -226,7 +226,7 @@ def test_the_recorder_is_stopped(wrapper, program, tmp_path):
 def test_a_signal_ends_the_analysis(wrapper, program, tmp_path):
     store = wrapper.next_store()
     loop = [program, "steps", 150_000, 5]
-    command = wrapper.command(store, "sh", "-c", '"$@"; echo ended; exit 7', "sh", *loop)
+    command = wrapper.command(store, "sh", "-c", 'echo $$; "$@"; exit 7', "sh", *loop)
     command.remove("--quiet")  # which analyses nothing
     started = subprocess.Popen(
         [str(word) for word in command],
@@ -235,8 +235,9 @@ def test_a_signal_ends_the_analysis(wrapper, program, tmp_path):
         text=True,
         env=os.environ | {"TMPDIR": str(tmp_path)},
     )
-    while started.stdout.readline() not in ("ended\n", ""):
-        pass
+    shell = pathlib.Path("/proc", started.stdout.readline().strip())
+    while shell.exists():  # a signal before its end is passed on to it
+        time.sleep(0.002)
     while started.poll() is None:
         started.terminate()
         time.sleep(0.02)
