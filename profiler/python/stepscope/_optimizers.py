@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from typing import Any, Callable, List, Optional, Set, Tuple
+from typing import Any, Callable, Iterable, List, NamedTuple, Optional, Set, Tuple
 
 from . import _library
 from ._closures import marked_closure
@@ -47,7 +47,7 @@ def _hook_steps(library: _library.Library, module: Any, optimizer_class: Any) ->
 
     setattr(optimizer_class, MARKED, True)
     quick = _quick_hooks(library)
-    if quick is not None and _stand_in_for(quick, install_traceable):
+    if quick is not None and _stand_in_for(quick, _trace_nothing, install_traceable):
         install(*quick)
     else:
         install_traceable()
@@ -72,17 +72,28 @@ def _quick_hooks(library: _library.Library) -> Optional[Tuple[_BeforeStep, _Afte
 # know. This function of torch._dynamo, its tracer (since torch 2.6), tells it what to trace instead.
 _SUBSTITUTE = "substitute_in_graph"
 _substituted: Set[Any] = set()
-_waiting: List[Tuple[Any, Callable[[], None]]] = []  # functions, and what to do if they must stay
 
 
-def _stand_in_for(functions: Tuple[Any, ...], otherwise: Callable[[], None]) -> bool:
-    """Makes torch.compile trace nothing in place of a hook, at once or as soon as it is imported; calls
-    `otherwise` if that fails later. False: there is no way."""
+class _StandIn(NamedTuple):
+    function: Any  # built-in
+    traced: Callable[..., Any]  # in its place
+    otherwise: Callable[[], None]  # called if that cannot be arranged
+
+
+_waiting: List[_StandIn] = []  # for the tracer to be imported
+
+
+def _stand_in_for(
+    functions: Iterable[Any], traced: Callable[..., Any], otherwise: Callable[[], None]
+) -> bool:
+    """Makes torch.compile trace `traced` in place of each of these functions, at once or as soon as it is
+    imported; calls `otherwise` if that fails later. False: there is no way."""
+    stand_ins = [_StandIn(function, traced, otherwise) for function in functions]
     if "torch._dynamo" in sys.modules:
-        return all(_substitute(function) for function in functions)
+        return all(_substitute(one) for one in stand_ins)
     if not _imports_are_watched() or not hasattr(sys.modules.get("torch.compiler"), _SUBSTITUTE):
         return False
-    _waiting.extend((function, otherwise) for function in functions)
+    _waiting.extend(stand_ins)
     return True
 
 
@@ -92,23 +103,32 @@ def _imports_are_watched() -> bool:
     return __name__.startswith("_stepscope_injected.")
 
 
-def _substitute(function: Any) -> bool:
-    if function in _substituted:
+def _substitute(stand_in: _StandIn) -> bool:
+    if stand_in.function in _substituted:
         return True
     try:
         substitute = getattr(sys.modules["torch._dynamo"], _SUBSTITUTE)
-        substitute(function, skip_signature_check=True)(lambda optimizer, arguments, named: None)
+        substitute(stand_in.function, skip_signature_check=True)(stand_in.traced)
     except Exception:
         return False
-    _substituted.add(function)
+    _substituted.add(stand_in.function)
     return True
+
+
+def _trace_nothing(optimizer: Any, arguments: Any, named: Any) -> None:
+    """In place of a hook."""
+
+
+def _trace_call(function: Callable[..., Any], arguments: Any, named: Any) -> Any:
+    """In place of a call in a phase."""
+    return function(*arguments, **named)
 
 
 def dynamo_imported() -> None:
     """Called when the tracer of torch.compile has been imported after the hooks were installed."""
-    for function, otherwise in _waiting:
-        if not _substitute(function):
-            otherwise()
+    for stand_in in _waiting:
+        if not _substitute(stand_in):
+            stand_in.otherwise()
     _waiting.clear()
 
 
@@ -212,13 +232,21 @@ def mark_scalers(library: _library.Library) -> List[Undo]:
 
 
 def _mark_zero_grad(library: _library.Library, optimizer_class: Any) -> List[Undo]:
-    is_compiling = find_is_compiling()
     in_zero_grad = library.in_zero_grad
+    is_compiling: Optional[Callable[[], bool]] = None  # a stand-in is traced, so nobody asks
+
+    def ask() -> None:
+        nonlocal is_compiling
+        is_compiling = find_is_compiling()
+
+    built_in = library.before_optimizer_step is not None
+    if not built_in or not _stand_in_for([in_zero_grad], _trace_call, ask):
+        ask()
 
     def marked(zero_grad: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(zero_grad)
         def phase(*arguments: Any, **named: Any) -> Any:
-            if is_compiling():
+            if is_compiling is not None and is_compiling():
                 return zero_grad(*arguments, **named)
             try:
                 return in_zero_grad(zero_grad, arguments, named)
