@@ -253,6 +253,13 @@ Metrics RunMetrics::update(const LiveFrame& frame, double now_unix_s) {
                      "",
                      "Events that could not be recorded.",
                      {{run, static_cast<double>(lost_)}}});
+  metrics.push_back(
+      {"stepscope_recording_stopped",
+       MetricType::kGauge,
+       "",
+       "1 if recording stopped although the program goes on, for example because a disk is "
+       "full; else 0.",
+       {{run, frame.window.run.stopped_because.empty() ? 0.0 : 1.0}}});
   metrics.push_back({"stepscope_updated_timestamp_seconds",
                      MetricType::kGauge,
                      "seconds",

@@ -74,6 +74,8 @@ std::string clock_text(std::int64_t ns) {
 }
 
 std::string state_text(const LiveFrame& frame) {
+  if (frame.being_recorded && !frame.window.run.stopped_because.empty())
+    return "recording has stopped";
   if (frame.being_recorded) return "recording";
   return frame.finished ? "ended" : "the recorder is gone";
 }
@@ -97,6 +99,10 @@ void add_header(const LiveFrame& frame, Lines& lines) {
           losses_text(frame.window.losses, frame.window.run.is_incomplete());
   const Tone tone = !nothing_lost(frame.window.losses) ? Tone::kYellow : Tone::kBold;
   lines.add(text, tone);
+  if (!frame.window.run.stopped_because.empty()) {
+    for (const std::string& line : wrap(gap_sentence(frame.window.run), lines.width()))
+      lines.add(line, Tone::kRed);
+  }
   for (const std::string& death : death_sentences(frame.window)) {
     for (const std::string& line : wrap(death, lines.width())) lines.add(line, Tone::kRed);
   }

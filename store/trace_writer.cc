@@ -76,6 +76,7 @@ class TraceWriter::Impl {
   Status update_device(DeviceId id, const Device& device);
   Result<StreamId> add_stream(const Stream& stream);
   Status set_meta(std::string_view key, std::string_view value);
+  Status set_last_meta(std::string_view key, std::string_view value);
   Status replace_analysis(const Analysis& analysis);
 
  private:
@@ -304,6 +305,13 @@ Status TraceWriter::Impl::set_meta(std::string_view key, std::string_view value)
   return keep(set_meta_.run(key, std::string_view(clean)));
 }
 
+Status TraceWriter::Impl::set_last_meta(std::string_view key, std::string_view value) {
+  database_.set_lock_patience(std::chrono::milliseconds(0));
+  const Status status = set_meta_.run(key, std::string_view(clean_utf8(value)));
+  database_.set_lock_patience(kLockPatience);
+  return status;
+}
+
 Status TraceWriter::Impl::replace_analysis(const Analysis& analysis) {
   if (Status status = begin(); !status.ok()) return status;
   if (Status status = keep(write_analysis(database_, analysis)); !status.ok()) return status;
@@ -387,6 +395,10 @@ void TraceWriter::end_if_unused() { impl_->end_if_unused(); }
 
 void TraceWriter::stop_writing(Status why) {
   if (impl_ != nullptr) static_cast<void>(impl_->keep(std::move(why)));
+}
+
+Status TraceWriter::set_last_meta(std::string_view key, std::string_view value) {
+  return impl_->set_last_meta(key, value);
 }
 
 void TraceWriter::discard() {

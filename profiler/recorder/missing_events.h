@@ -1,5 +1,6 @@
-// For a store that could not be written to the end: records how many events are missing, and why.
-// The usual reason is a full disk, so a little space is reserved for this record.
+// For a store that could not be written to the end: records why at once, for whoever watches the
+// run, and at its end how many events are missing. The usual reason is a full disk, so a little
+// space is reserved for both.
 //
 // Thread safety: none; used by one recorder.
 #pragma once
@@ -10,6 +11,7 @@
 
 #include "profiler/channel/owned_fd.h"
 #include "store/status.h"
+#include "store/trace_writer.h"
 
 namespace stepscope {
 
@@ -18,6 +20,10 @@ class MissingEvents {
   // Reserves space on the disk of `store`, if its file system supports that. If it does not,
   // nothing can be recorded on a full disk.
   explicit MissingEvents(const std::filesystem::path& store);
+
+  // Releases half of the space and stores `why` as the meta key "recording_stopped" in the store of
+  // `writer`, which has stopped writing. On an error, only store() will say it.
+  Status announce(TraceWriter& writer, const std::string& why);
 
   // Releases the space, stores `events` as the loss "unwritten" and `why` as the meta key
   // "recording_stopped", and marks everything written before as complete. The store's own writer

@@ -87,8 +87,9 @@ void StoreSession::keep(Status status) noexcept {
   failure_ = std::move(status);
   // An exception leaves a transaction open; the events in it will be counted as missing.
   static_cast<void>(contained([this] {
-    if (writer_ != nullptr) writer_->stop_writing(failure_);
-    return Status();
+    if (writer_ == nullptr) return Status();
+    writer_->stop_writing(failure_);
+    return missing_.announce(*writer_, failure_.message());
   }));
   for (ProcessDrain& drain : drains_) drain.discard_from_now_on();
   if (on_failure_) on_failure_(failure_);

@@ -144,6 +144,15 @@ TEST_F(RunMetricsTest, MemoryAndLossesAreThere) {
   EXPECT_EQ(value("stepscope_lost_events"), 3);
 }
 
+TEST_F(RunMetricsTest, ARecordingThatStoppedSaysSo) {
+  recording_->steps(10, kMs, 3 * kMs);
+  refresh();
+  EXPECT_EQ(value("stepscope_recording_stopped"), 0);
+  recording_->stop("the disk is full");
+  refresh();
+  EXPECT_EQ(value("stepscope_recording_stopped"), 1);
+}
+
 TEST_F(RunMetricsTest, EveryPointSaysWhoseItIs) {
   recording_->steps(10, kMs, 3 * kMs);
   recording_->sample(counter::kRss, 12'345);

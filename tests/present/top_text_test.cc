@@ -101,6 +101,19 @@ TEST_F(TopText, SaysWhichLineItIsIn) {
   EXPECT_EQ(text.find('\x1b'), std::string::npos);
 }
 
+// The recorder still watches the program, but its disk is full.
+TEST_F(TopText, SaysThatTheRecordingHasStopped) {
+  LiveFrame now = frame();
+  now.being_recorded = true;
+  now.window.losses.clear();
+  now.window.run.stopped_because = "run.db: the disk is full";
+  std::string text;
+  for (const std::string& line : top_lines(now, {.width = 100})) text += line + "\n";
+  EXPECT_THAT(text, HasSubstr(" · recording has stopped · "));
+  EXPECT_THAT(text, HasSubstr("The recording is incomplete: run.db: the disk is full."));
+  EXPECT_THAT(text, ::testing::Not(HasSubstr("nothing lost")));
+}
+
 TEST_F(TopText, PaintsWithoutMovingAnything) {
   const auto plain = top_lines(frame(), {});
   const auto painted = top_lines(frame(), {.color = true});

@@ -90,6 +90,16 @@ TEST_F(StoreSessionTest, AfterAFailureEachEventIsStoredOrMissing) {
   EXPECT_EQ(outcome_.message(), "out of memory");
 }
 
+// Whoever watches the run need not wait for its end.
+TEST_F(StoreSessionTest, TheReasonOfAFailureIsStoredAtOnce) {
+  session_->attempt([this] { return session_->flush(); });
+  session_->attempt(out_of_memory);
+  const auto reader = TraceReader::open(path_);
+  ASSERT_TRUE(reader.ok()) << reader.status().message();
+  EXPECT_EQ((*reader)->meta("recording_stopped"), "out of memory");
+  EXPECT_EQ((*reader)->meta("state"), "recording");
+}
+
 TEST_F(StoreSessionTest, OnlyTheFirstFailureIsReported) {
   std::string reported;
   session_->set_on_failure([&](const Status& status) { reported += status.message() + ";"; });

@@ -100,6 +100,11 @@ void GrowingRun::die(int signal) {
   flush();
 }
 
+void GrowingRun::stop(const char* why) {
+  writer_->stop_writing(Status::error(ErrorKind::kIo, why));
+  must(writer_->set_last_meta("recording_stopped", why));
+}
+
 void GrowingRun::finish() {
   must(writer_->set_meta("end_ns", std::to_string(to_ns(now_))));
   must(writer_->finish());

@@ -32,7 +32,8 @@ class GrowingRun {
   void look(const std::vector<const char*>& functions, bool worker = false);
   void lose(std::int64_t ops);
   void die(int signal);
-  void finish();  // no call after it
+  void stop(const char* why);  // the recording, not the program; no call after it
+  void finish();               // no call after it
 
  private:
   void phase(PhaseKind kind, StringId name, Duration dur);
