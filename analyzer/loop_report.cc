@@ -325,6 +325,33 @@ void drop_partial_edges(std::vector<AttributedStep>& steps) {
   for (const std::size_t i : edges) steps[i].ops_recorded = false;
 }
 
+namespace {
+
+// The times in which marks of a thread are missing.
+class LostMarks {
+ public:
+  LostMarks(const RecordedRun& recording, ThreadId thread) {
+    for (const Phase& lost : recording.lost_times) {  // by start
+      if (lost.thread != thread) continue;
+      if (times_.empty() || lost.start > times_.back().end)
+        times_.push_back({lost.start, lost.start});
+      times_.back().end = std::max(times_.back().end, end_of(lost));
+    }
+  }
+
+  // Whether some are missing in `step`. Ask in the order of the steps.
+  bool in(TimeRange step) {
+    while (next_ < times_.size() && times_[next_].end <= step.start) ++next_;
+    return next_ < times_.size() && times_[next_].start < step.end;
+  }
+
+ private:
+  std::vector<TimeRange> times_;  // apart, in order
+  std::size_t next_ = 0;
+};
+
+}  // namespace
+
 LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOptions& options) {
   const RecordedRun& recording = facts.recording;
   const Loop& loop = facts.loop;
@@ -343,10 +370,17 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   // Phases are those of the loop thread, whatever a device did.
   const bool of_device = from.device != DeviceId::kNone;
   std::vector<Step> thread_steps;
+  LostMarks lost_marks(recording, loop.thread);
+  const Stops* const stops = facts.counters.stops(loop.process);
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
     const AttributedStep& step = attributed.steps[i];
-    report.steps.push_back(make_step(step, loop, i, i >= warm_up, from, recording));
-    if (of_device) thread_steps.push_back(make_step(step, loop, i, i >= warm_up, {}, recording));
+    const bool misses_marks = lost_marks.in(step.range);
+    const bool stopped = stops != nullptr && stops->in(step.range);
+    const bool steady = i >= warm_up && !misses_marks && !stopped;
+    if (i >= warm_up && misses_marks) ++report.with_lost_marks;
+    if (i >= warm_up && stopped && !misses_marks) ++report.with_stops;
+    report.steps.push_back(make_step(step, loop, i, steady, from, recording));
+    if (of_device) thread_steps.push_back(make_step(step, loop, i, steady, {}, recording));
   }
   const std::vector<Step>& on_host = of_device ? thread_steps : report.steps;
   const auto phases = phases_of(recording, loop);

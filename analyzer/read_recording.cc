@@ -142,6 +142,7 @@ Result<RecordedRun> read_recording(const TraceReader& reader) {
   take_lengths(recording);
   take_modes(recording);
   take_op_switches(recording);
+  take_lost_times(recording);
   return recording;
 }
 

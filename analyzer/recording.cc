@@ -63,6 +63,13 @@ void take_op_switches(RecordedRun& recording) {
     recording.facts.windowed = true;
 }
 
+void take_lost_times(RecordedRun& recording) {
+  const auto is_lost = [](const Phase& phase) { return phase.kind == PhaseKind::kLost; };
+  std::copy_if(recording.phases.begin(), recording.phases.end(),
+               std::back_inserter(recording.lost_times), is_lost);
+  std::erase_if(recording.phases, is_lost);
+}
+
 namespace {
 
 // Moves the scopes whose names are marks of a kind to `marks`.

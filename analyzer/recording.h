@@ -89,6 +89,7 @@ struct RecordedRun {
   std::vector<Phase> lengths;      // marks of sample lengths, which are not scopes; same order
   std::vector<Phase> modes;        // marks of eval() and train(), which are not scopes; same order
   std::vector<Phase> op_switches;  // kOpsBegin and kOpsEnd, of any thread of a process; same order
+  std::vector<Phase> lost_times;   // kLost, in which marks are missing; same order
   std::vector<Loss> losses;
   std::vector<ProcessEnd> ends;          // of the processes that ended
   std::vector<UnfinishedOp> unfinished;  // by thread, outermost first
@@ -131,6 +132,9 @@ void take_modes(RecordedRun& recording);
 
 // Moves the marks where op recording began and ended from `phases` to `op_switches`.
 void take_op_switches(RecordedRun& recording);
+
+// Moves the times in which marks were lost from `phases` to `lost_times`.
+void take_lost_times(RecordedRun& recording);
 
 // The watched threads that recorded events themselves, and their ids there.
 std::map<WatchedThreadId, ThreadId> recorded_threads(const RecordedRun& recording);

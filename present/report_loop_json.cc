@@ -43,6 +43,8 @@ Json steps_json(const LoopReport& loop) {
           {"first", number_or_null(loop, false)},
           {"last", number_or_null(loop, true)},
           {"warm_up", loop.warm_up},
+          {"with_lost_marks", loop.with_lost_marks},
+          {"with_stops", loop.with_stops},
           {"ops_recorded", loop.ops_recorded},
           {"wall_ns",
            {{"mean", loop.wall.mean},

@@ -56,10 +56,24 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   return text.empty() ? "" : "\n" + text;
 }
 
+// "\n  left out   3 steps WHY\n"; "": none.
+std::string left_out_because(std::int64_t count, const LoopReport& loop, const char* of_one,
+                             const char* of_several) {
+  if (count == 0) return "";
+  return "\n  left out   " + count_text(count) + unit_text(count == 1 ? " step" : " steps", loop) +
+         " in which " + (count == 1 ? of_one : of_several) + "\n";
+}
+
 std::string left_out(const LoopReport& loop) {
   const auto steady = std::count_if(loop.analysed.begin(), loop.analysed.end(),
                                     [&](std::size_t i) { return loop.steps[i].steady; });
-  if (loop.warm_up == 0 || steady == 0) return "";
+  if (steady == 0) return "";
+  const std::string others =
+      left_out_because(loop.with_lost_marks, loop, "marks were lost; it may stand for several",
+                       "marks were lost; each may stand for several") +
+      left_out_because(loop.with_stops, loop, "a signal had stopped the program",
+                       "a signal had stopped the program");
+  if (loop.warm_up == 0) return others;
   std::int64_t ns = 0;
   for (std::int64_t i = 0; i < loop.warm_up; ++i)
     ns += to_ns(loop.steps[static_cast<std::size_t>(i)].dur);
@@ -67,7 +81,8 @@ std::string left_out(const LoopReport& loop) {
   const std::string which = loop.warm_up == 1 ? unit_text("step ", loop) + std::to_string(begin)
                                               : unit_text("steps ", loop) + std::to_string(begin) +
                                                     "–" + std::to_string(begin + loop.warm_up - 1);
-  return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n";
+  return "\n  left out   " + which + " (warm-up, " + time_text(static_cast<double>(ns)) + ")\n" +
+         others;
 }
 
 std::string recording_line(const LoopReport& loop) {

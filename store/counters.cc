@@ -20,6 +20,7 @@ constexpr std::array kCounters = {
     Counter{counter::kVoluntarySwitches, kTotal, kCount, false, "waits"},
     Counter{counter::kInvoluntarySwitches, kTotal, kCount, false, "preemptions"},
     Counter{counter::kThreads, kGauge, kCount, false, "threads"},
+    Counter{counter::kStopped, kGauge, kCount, false, "stopped by a signal"},
     Counter{counter::kOomScore, kGauge, kCount, false, "OOM score"},
     Counter{counter::kMemoryLimit, kGauge, kBytes, false, "memory limit of the control group"},
     Counter{counter::kAddressSpace, kGauge, kBytes, false, "address space"},

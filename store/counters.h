@@ -46,6 +46,7 @@ inline constexpr char kWriteBytes[] = "write_bytes";
 inline constexpr char kVoluntarySwitches[] = "voluntary_switches";
 inline constexpr char kInvoluntarySwitches[] = "involuntary_switches";
 inline constexpr char kThreads[] = "threads";
+inline constexpr char kStopped[] = "stopped";  // only while a signal has it stopped
 inline constexpr char kOomScore[] = "oom_score";
 inline constexpr char kMemoryLimit[] = "memory_limit_bytes";
 inline constexpr char kAddressSpace[] = "address_space_bytes";

@@ -37,9 +37,10 @@ enum class PhaseKind : std::uint8_t {
   // ops throughout or not at all.
   kOpsBegin = 10,
   kOpsEnd = 11,
+  kLost = 12,  // marks of the thread are missing in this time: its ring was full
 };
-inline constexpr int kPhaseKindCount = 12;
-// The last phase that an op or a part of a step can be in; later ones are instants of a process.
+inline constexpr int kPhaseKindCount = 13;
+// The last phase that an op or a part of a step can be in; later ones say what was recorded.
 inline constexpr PhaseKind kLastPhaseOfOps = PhaseKind::kSampler;
 constexpr PhaseKind phase_of_op(std::uint8_t number) {  // kNone for any other number
   return number <= static_cast<std::uint8_t>(kLastPhaseOfOps) ? static_cast<PhaseKind>(number)

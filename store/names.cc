@@ -34,6 +34,8 @@ const char* phase_name(PhaseKind kind) {
       return "ops_begin";
     case PhaseKind::kOpsEnd:
       return "ops_end";
+    case PhaseKind::kLost:
+      return "lost";
   }
   return "none";
 }

@@ -41,7 +41,7 @@ CREATE TABLE phase_kind (
 INSERT INTO phase_kind VALUES
   (0, 'none'), (1, 'input'), (2, 'forward'), (3, 'backward'), (4, 'optimizer'), (5, 'zero_grad'),
   (6, 'scope'), (7, 'step'), (8, 'input_end'), (9, 'sampler'), (10, 'ops_begin'),
-  (11, 'ops_end');
+  (11, 'ops_end'), (12, 'lost');
 
 -- The names of op.scope: libtorch's at::RecordScope.
 CREATE TABLE op_scope (

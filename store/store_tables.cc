@@ -169,7 +169,7 @@ std::string_view StoreTables::text(StringId id) const {
 Phase phase_of(const Statement& row, RowCheck& check) {
   Phase phase;
   phase.thread = check.thread(row.value(0));
-  phase.kind = check.kind(row.value(1), "kind", PhaseKind::kOpsEnd);
+  phase.kind = check.kind(row.value(1), "kind", PhaseKind::kLost);
   phase.name = check.string(row.value(2));
   phase.start = check.time(row.value(3));
   phase.dur = check.duration(row.value(4));

@@ -51,6 +51,8 @@ std::string title_of(PhaseKind kind) {
       return "input exhausted";
     case PhaseKind::kZeroGrad:
       return "zero grad";
+    case PhaseKind::kLost:
+      return "marks lost";
     default:
       return phase_name(kind);
   }

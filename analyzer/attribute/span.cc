@@ -96,6 +96,7 @@ class OpenPhases {
       case PhaseKind::kSampler:
       case PhaseKind::kOpsBegin:
       case PhaseKind::kOpsEnd:
+      case PhaseKind::kLost:
         break;
     }
   }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "store/counters.h"
+
 namespace stepscope {
 
 void CounterSeries::add(SessionTime at, std::int64_t value) {
@@ -37,9 +39,39 @@ std::vector<CounterSeries::Reading> CounterSeries::within(TimeRange range) const
   return result;
 }
 
+void Stops::add(std::string_view counter, SessionTime at, std::int64_t value) {
+  if (counter == counter::kStopped) seen_.push_back(at);
+  if (counter != counter::kCpuUser) return;
+  constexpr double kUsesNone = 0.01;  // of the time
+  if (cpu_) {
+    const Duration silence = at - cpu_->at;
+    const double used = static_cast<double>(value) - cpu_->value;
+    if (silence >= kMinSilence && used < kUsesNone * static_cast<double>(to_ns(silence)))
+      seen_.push_back(cpu_->at + silence / 2);
+  }
+  cpu_ = {at, static_cast<double>(value)};
+}
+
+void Stops::sort() { std::sort(seen_.begin(), seen_.end()); }
+
+bool Stops::in(TimeRange range) const {
+  const auto first = std::lower_bound(seen_.begin(), seen_.end(), range.start);
+  return first != seen_.end() && *first < range.end;
+}
+
 void Counters::add(ProcessId process, std::string_view counter, SessionTime at, std::int64_t value,
                    std::int64_t gpu) {
   series_[{process, std::string(counter), gpu}].add(at, value);
+  stops_[process].add(counter, at, value);
+}
+
+void Counters::sort() {
+  for (auto& [process, stops] : stops_) stops.sort();
+}
+
+const Stops* Counters::stops(ProcessId process) const {
+  const auto known = stops_.find(process);
+  return known == stops_.end() ? nullptr : &known->second;
 }
 
 const CounterSeries* Counters::find(ProcessId process, std::string_view counter,
@@ -57,6 +89,7 @@ Result<Counters> read_counters(const RecordedRun& recording) {
     return true;
   });
   if (!status.ok()) return status;
+  counters.sort();
   return counters;
 }
 

@@ -1,8 +1,11 @@
 // The counters of a run as series of readings: the value at any time, the change over any stretch.
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -45,6 +48,24 @@ class CounterSeries {
   std::size_t left_out_ = 0;
 };
 
+// When a process was stopped by a signal. If its recorder was stopped with it, as by Ctrl-Z, both
+// are silent: nothing is read for kMinSilence or longer, and the process has used no CPU time
+// meanwhile.
+class Stops {
+ public:
+  static constexpr Duration kMinSilence = std::chrono::seconds{1};
+
+  // The readings of one counter come by time; other counters do not matter.
+  void add(std::string_view counter, SessionTime at, std::int64_t value);
+  // Whether the process was seen to be stopped within `range`. After add(), call sort() first.
+  [[nodiscard]] bool in(TimeRange range) const;
+  void sort();
+
+ private:
+  std::vector<SessionTime> seen_;  // an instant within each stop, or many
+  std::optional<CounterSeries::Reading> cpu_;
+};
+
 class Counters {
  public:
   void add(ProcessId process, std::string_view counter, SessionTime at, std::int64_t value,
@@ -52,9 +73,14 @@ class Counters {
   // Null if there is none. `process`: kNone for a counter of the machine. `gpu`: Sample::gpu.
   [[nodiscard]] const CounterSeries* find(ProcessId process, std::string_view counter,
                                           std::int64_t gpu = -1) const;
+  // Null: the process was never stopped, or not seen.
+  [[nodiscard]] const Stops* stops(ProcessId process) const;
+  // After all add().
+  void sort();
 
  private:
   std::map<std::tuple<ProcessId, std::string, std::int64_t>, CounterSeries> series_;
+  std::map<ProcessId, Stops> stops_;
 };
 
 // Fails only when reading the store fails.

@@ -234,6 +234,7 @@ RecordedRun LiveRun::recorded_run() const {
   take_lengths(run);
   take_modes(run);
   take_op_switches(run);
+  take_lost_times(run);
   return run;
 }
 

@@ -9,7 +9,7 @@ namespace stepscope {
 namespace {
 
 // Twice the room for a few pages of the store and their copies in its log.
-constexpr off_t kReservedBytes = 2 << 20;
+constexpr off_t kReservedBytes = 1 << 20;
 constexpr char kStoppedMeta[] = "recording_stopped";
 
 // The file has no name, and its space is freed when it is closed.

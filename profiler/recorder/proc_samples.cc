@@ -47,6 +47,7 @@ void read_stat(std::string_view text, std::vector<Reading>& readings) {
   readings.emplace_back("cpu_system_ns", number_in(field[12]) * tick_ns);
   readings.emplace_back("threads", number_in(field[17]));
   readings.emplace_back(counter::kRss, number_in(field[21]) * page);
+  if (field[0] == "T") readings.emplace_back(counter::kStopped, 1);
 }
 
 void add_number_after(std::string_view text, std::string_view key, const char* name,

@@ -283,10 +283,13 @@ std::int64_t ThreadRecorder::held_bytes() {
 
 void ThreadRecorder::write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
                                  std::int64_t cpu_ns) {
-  if (!ring_.has_room(1, 0)) {
-    ring_.count_loss(LossKind::kPhase);
-    return;
-  }
+  if (lost_marks_ && !write_lost_time()) return lose_mark(kind, start, end);
+  if (!ring_.has_room(1, 0)) return lose_mark(kind, start, end);
+  put_phase(kind, name, start, end, cpu_ns);
+}
+
+void ThreadRecorder::put_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
+                               std::int64_t cpu_ns) {
   ring_.slot(0).phase = {SlotKind::kPhase,
                          static_cast<std::uint8_t>(kind),
                          0,
@@ -297,11 +300,29 @@ void ThreadRecorder::write_phase(PhaseKind kind, NameId name, Ticks start, Ticks
   ring_.publish(1);
 }
 
+// A scope may be far longer than the time in which marks are lost: only its end counts.
+void ThreadRecorder::lose_mark(PhaseKind kind, Ticks start, Ticks end) {
+  ring_.count_loss(LossKind::kPhase);
+  if (is_label(kind)) start = end;
+  lost_from_ = lost_marks_ ? std::min(lost_from_, start) : start;
+  lost_until_ = end;
+  lost_marks_ = true;
+}
+
+// Before the first mark that fits again. False: there is no room for both.
+bool ThreadRecorder::write_lost_time() {
+  if (!ring_.has_room(2, 0)) return false;
+  put_phase(PhaseKind::kLost, NameId::kNone, lost_from_, lost_until_, 0);
+  lost_marks_ = false;
+  return true;
+}
+
 void ThreadRecorder::begin_session(std::uint32_t session, std::uint64_t torch_id) {
   session_ = session;
   ring_.header().torch_id.store(static_cast<std::uint32_t>(torch_id), std::memory_order_relaxed);
   set_depth(0);
   names_.forget();
+  lost_marks_ = false;
   phase_ = PhaseKind::kNone;
   last_sequence_ = -1;
   cpu_clock_read_ = {};  // the child of a fork has its own CPU clock

@@ -232,6 +232,10 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   void end_out_of_order(const void* identity, Ticks end);
   STEPSCOPE_HOT void write_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
                                  std::int64_t cpu_ns);
+  STEPSCOPE_HOT void put_phase(PhaseKind kind, NameId name, Ticks start, Ticks end,
+                               std::int64_t cpu_ns);
+  void lose_mark(PhaseKind kind, Ticks start, Ticks end);
+  bool write_lost_time();
   STEPSCOPE_HOT std::int64_t cpu_clock_at_begin(PhaseKind kind, Ticks now);
   STEPSCOPE_HOT void follow_schedule(Ticks now, std::int64_t wall_ns, std::int64_t cpu_ns);
   STEPSCOPE_HOT void follow_schedule_if_due(Ticks now);
@@ -258,6 +262,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   std::uint32_t session_ = 0;
   std::uint32_t events_ = 0;  // since the last phase mark; that mark's kind is in the top bits
   PhaseKind phase_ = PhaseKind::kNone;
+  bool lost_marks_ = false;  // since the last mark in the ring
   std::int64_t last_sequence_ = -1;
   alignas(64) ThreadSchedule schedule_;
   alignas(64) StackTaker stacks_;
@@ -266,6 +271,7 @@ class STEPSCOPE_INTERNAL ThreadRecorder {
   Ticks cpu_clock_read_{};
   std::int64_t cpu_clock_ns_ = 0;
   NameCache names_;
+  Ticks lost_from_{}, lost_until_{};  // the time of the lost marks, if there are any
   std::uint32_t module_depth_ = 0;
   std::array<OpenModule, kMaxOpenModules> open_modules_{};
   // Held while open ops move, or while another thread looks for one of them: rarely and briefly.

@@ -2,7 +2,7 @@
 -- the ops of a process were recorded; what a training loop does that is no step;
 -- and the lines of source that threads were in.
 
-INSERT OR IGNORE INTO phase_kind VALUES (10, 'ops_begin'), (11, 'ops_end');
+INSERT OR IGNORE INTO phase_kind VALUES (10, 'ops_begin'), (11, 'ops_end'), (12, 'lost');
 
 -- For how long a marked thread ran, and was ready without a core, from one mark to the next; the rest
 -- of dur_ns it was blocked. Only where it was off its core: from any mark to the next without a row it

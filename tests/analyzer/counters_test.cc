@@ -34,6 +34,34 @@ TEST(CounterSeries, MemoryIsBoundedAndNothingIsLostButResolution) {
   EXPECT_NEAR(series.value_at(session_time(123'455)), 0.3 * 123'455, 1e-6);
 }
 
+SessionTime at_ms(std::int64_t ms) { return session_time(ms * 1'000'000); }
+
+TEST(Stops, AreWhereTheProcessWasSeenStopped) {
+  Stops stops;
+  for (std::int64_t ms = 0; ms < 3000; ms += 100) {
+    stops.add("cpu_user_ns", at_ms(ms), 0);  // idle, but read all the time
+    if (ms >= 1000 && ms < 2000) stops.add("stopped", at_ms(ms), 1);
+  }
+  stops.sort();
+  EXPECT_TRUE(stops.in({at_ms(1850), at_ms(1950)}));
+  EXPECT_TRUE(stops.in({at_ms(0), at_ms(3000)}));
+  EXPECT_FALSE(stops.in({at_ms(0), at_ms(1000)}));
+  EXPECT_FALSE(stops.in({at_ms(2000), at_ms(3000)}));
+}
+
+// Ctrl-Z stops the recorder too.
+TEST(Stops, SilenceIsOneIfNoTimeWasUsed) {
+  Stops stopped, busy;
+  for (const std::int64_t ms : {0, 100, 200, 5200, 5300}) {
+    stopped.add("cpu_user_ns", at_ms(ms), (ms > 200 ? 220 : ms) * 1'000'000);
+    busy.add("cpu_user_ns", at_ms(ms), ms * 1'000'000);
+  }
+  EXPECT_TRUE(stopped.in({at_ms(190), at_ms(5210)}));
+  EXPECT_FALSE(stopped.in({at_ms(0), at_ms(200)}));
+  EXPECT_FALSE(stopped.in({at_ms(5200), at_ms(9000)}));
+  EXPECT_FALSE(busy.in({at_ms(0), at_ms(9000)}));
+}
+
 std::vector<Step> steps_of(int count, std::int64_t length) {
   std::vector<Step> steps(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {

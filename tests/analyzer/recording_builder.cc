@@ -163,6 +163,7 @@ RecordedRun RecordingBuilder::recording() {
   take_lengths(recording);
   take_modes(recording);
   take_op_switches(recording);
+  take_lost_times(recording);
   return recording;
 }
 

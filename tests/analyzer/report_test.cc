@@ -8,6 +8,7 @@
 #include "analyzer/attribute/attribute.h"
 #include "analyzer/verdict/summary.h"
 #include "present/population_words.h"
+#include "present/report_text.h"
 #include "present/stored_analysis.h"
 #include "present/verdict_words.h"
 #include "tests/analyzer/recording_builder.h"
@@ -214,6 +215,28 @@ TEST(Report, ASlowStartIsNoPartOfTheVerdict) {
   EXPECT_EQ(report->loops[0].warm_up, 4);
   EXPECT_EQ(report->loops[0].verdict.kind, "input-bound");
   EXPECT_EQ(share_of(report->loops[0].shares, Category::kOther), 0);
+}
+
+// The recorder stood still: three steps look like one.
+TEST(Report, AStepWithLostMarksIsNoStep) {
+  RecordingBuilder builder = training(30, [](int) { return 0; });
+  const auto all = analyze(builder.recording());
+  ASSERT_TRUE(all.ok());
+  const TimeRange missing{all->loops[0].steps[14].start, all->loops[0].steps[17].start};
+  const ThreadId main = all->loops[0].steps[0].thread;
+  std::erase_if(builder.phases(),
+                [&](const Phase& phase) { return missing.contains(phase.start); });
+  builder.phase(main, PhaseKind::kLost, to_ns(missing.start), to_ns(missing.end) - 10);
+  const auto report = analyze(builder.recording());
+  ASSERT_TRUE(report.ok());
+  const LoopReport& loop = report->loops[0];
+  EXPECT_EQ(loop.steps.size(), 27U);
+  EXPECT_EQ(loop.with_lost_marks, 1);
+  EXPECT_FALSE(loop.steps[13].steady) << "the one before has its three successors";
+  EXPECT_EQ(loop.analysed.size(), 25U);
+  EXPECT_LT(loop.wall.max, 102'000);
+  EXPECT_THAT(text_report(*report, {}),
+              HasSubstr("left out   1 step in which marks were lost; it may stand for several\n"));
 }
 
 // An op recording that began in the middle of step 5.

@@ -220,6 +220,37 @@ def test_the_recorder_is_stopped(wrapper, program, tmp_path):
     assert hostile.scopes_in(store) == {"work": 1500}, "its ring held them"
 
 
+def test_the_program_is_stopped(wrapper, program, tmp_path):
+    """The step in which it stood still says nothing about its steps."""
+    started, store = start(wrapper, tmp_path, program, "steps", 1500, 1000)
+    (shell,) = children_of(started.pid)
+    (stopped,) = children_of(shell)
+    os.kill(stopped, signal.SIGSTOP)
+    counted = (
+        "SELECT count(*) FROM sample JOIN string ON string.id = name_id WHERE text = 'stopped'"
+    )
+    deadline = time.monotonic() + 60
+    while hostile.query(store, counted, otherwise=[(0,)])[0][0] < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    os.kill(stopped, signal.SIGCONT)
+    out, _ = started.communicate(timeout=60)
+    assert out.endswith("exit code 17\n")
+    analyzed = json.loads(hostile.run([wrapper.stepscope, "analyze", "--json", store]).out)
+    (loop,) = analyzed["loops"]
+    assert loop["steps"]["with_stops"] == 1
+    assert (
+        "1 call in which a signal had stopped the program"
+        in hostile.run([wrapper.stepscope, "analyze", store]).out
+    )
+
+
+def children_of(pid):
+    return [
+        int(child) for child in pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    ]
+
+
 # --- the analysis at its end ---------------------------------------------------------------------
 
 

@@ -129,6 +129,31 @@ TEST_F(ThreadRecorderTest, AFloodOfOpsCostsNoMark) {
   EXPECT_EQ(lost(LossKind::kPhase), 0U);
 }
 
+// The next mark that fits says where others are missing.
+TEST_F(ThreadRecorderTest, LostMarksLeaveTheirTime) {
+  const std::uint32_t slots = ring_.header()->slot_count;
+  OpenPhase epoch = ring_.recorder().begin_phase(PhaseKind::kScope, "epoch");
+  for (std::uint32_t i = 0; i < slots; ++i) ring_.recorder().mark(PhaseKind::kStep);
+  const OpenPhase wait = ring_.recorder().begin_phase(PhaseKind::kInput, "");
+  ring_.recorder().end_phase(wait);
+  ring_.recorder().end_phase(epoch);
+  const std::uint64_t missing = lost(LossKind::kPhase);
+  EXPECT_GE(missing, 2U);
+
+  const std::vector<Phase> kept = reader_.decode().phases;
+  ring_.recorder().mark(PhaseKind::kStep);
+  ring_.recorder().mark(PhaseKind::kStep);
+  const std::vector<Phase> later = reader_.decode().phases;
+  ASSERT_EQ(later.size(), 3U) << "the lost time is written once";
+  EXPECT_EQ(later[0].kind, PhaseKind::kLost);
+  EXPECT_GE(later[0].start, kept.back().start)
+      << "the scope began before, but only its end is lost";
+  EXPECT_GT(later[0].dur, Duration{0});
+  EXPECT_LE(later[0].start + later[0].dur, later[1].start);
+  EXPECT_EQ(later[1].kind, PhaseKind::kStep);
+  EXPECT_EQ(lost(LossKind::kPhase), missing) << "it is no mark of the program's";
+}
+
 TEST_F(ThreadRecorderTest, ANewSessionForgetsWhatIsOpen) {
   start("old");
   ring_.recorder().begin_session(2, 9);
