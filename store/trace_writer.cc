@@ -398,6 +398,7 @@ void TraceWriter::stop_writing(Status why) {
 }
 
 Status TraceWriter::set_last_meta(std::string_view key, std::string_view value) {
+  if (impl_ == nullptr) return Status::error(ErrorKind::kUsage, "the store has been closed");
   return impl_->set_last_meta(key, value);
 }
 

@@ -98,7 +98,7 @@ class TraceWriter {
   // Drops what was written since the last flush(); every later call returns `why`, an error.
   void stop_writing(Status why);
   // Stores a fact after stop_writing(), at once. Waits for no other program's lock. Errors: kBusy,
-  // kIo.
+  // kIo, and kUsage after finish(), even if that failed.
   Status set_last_meta(std::string_view key, std::string_view value);
   // Removes the store. If it had replaced another, restores that one. No call may follow.
   void discard();

@@ -299,6 +299,25 @@ TEST(Liveness, AForkedChildThatOutlivesTheRecorderDoesNotKeepTheStoreBusy) {
   ::close(to_parent[1]);
 }
 
+TEST(Liveness, AFactCanStillBeAddedToAStoppedStore) {
+  const TempDir dir;
+  auto writer = TraceWriter::create(dir / "run.db");
+  ASSERT_TRUE(writer.ok());
+  ASSERT_OK((*writer)->set_meta("first", "kept"));
+  ASSERT_OK((*writer)->flush());
+  ASSERT_OK((*writer)->set_meta("second", "dropped"));
+  (*writer)->stop_writing(Status::error(ErrorKind::kIo, "no more"));
+  EXPECT_EQ((*writer)->set_meta("third", "refused").message(), "no more");
+  ASSERT_OK((*writer)->set_last_meta("last", "stored"));
+  const auto reader = TraceReader::open(dir / "run.db");
+  ASSERT_TRUE(reader.ok());
+  EXPECT_EQ((*reader)->meta("first"), "kept");
+  EXPECT_EQ((*reader)->meta("second"), std::nullopt);
+  EXPECT_EQ((*reader)->meta("last"), "stored");
+  EXPECT_EQ((*writer)->finish().message(), "no more");
+  EXPECT_EQ((*writer)->set_last_meta("later", "").kind(), ErrorKind::kUsage) << "it is closed";
+}
+
 // Files of this process may not grow beyond `bytes`: this acts like a full disk.
 void limit_file_size(rlim_t bytes) {
   ::signal(SIGXFSZ, SIG_IGN);
