@@ -207,7 +207,7 @@ std::int64_t batches_per_step(const std::vector<Phase>& phases, const Loop& loop
   if (loop.marker == StepMarker::kClosure) return 1;
   const auto waits = waits_of_steps(phases);
   std::vector<SessionTime> batches;
-  if (!waits.empty()) {
+  if (!waits.empty() && !loop.own_batches) {
     for (const Phase& wait : loop.trains ? trained_waits(phases, waits) : waits)
       batches.push_back(wait.start);
   } else if (loop.marker == StepMarker::kOptimizer) {

@@ -94,10 +94,32 @@ SessionTime first_user_step(const std::vector<Phase>& phases, const Phase& mark)
   return begin < mark.start ? begin : session_time(0);
 }
 
+// Whether many optimizer steps train on batches that no loader delivered just before: they come
+// from a list that was filled once, or a loader delivers only some of them.
+bool has_own_batches(const std::vector<TimeRange>& steps, const std::vector<Phase>& waits) {
+  constexpr std::size_t kMostOfABatch = 8, kMany = 8;  // steps; one in this many
+  std::size_t since = 0, far = 0;
+  auto wait = waits.begin();
+  for (const TimeRange step : steps) {
+    const auto next =
+        std::find_if(wait, waits.end(), [step](const Phase& one) { return one.start >= step.end; });
+    since = next == wait ? since + 1 : 1;
+    far += since > kMostOfABatch ? 1 : 0;
+    wait = next;
+  }
+  return far * kMany > steps.size();
+}
+
 void find_steps(const std::vector<Phase>& phases, Loop& loop) {
   const std::vector<Phase> waits = waits_of_steps(phases);
   loop.marker = StepMarker::kUser;
   loop.steps = user_steps(phases);
+  if (loop.steps.empty() && !waits.empty()) {
+    loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
+    loop.steps = optimizer_steps(phases);
+    loop.own_batches = has_own_batches(loop.steps, waits);
+    if (!loop.own_batches) loop.steps.clear();
+  }
   if (loop.steps.empty()) {
     loop.marker = StepMarker::kOptimizer;
     loop.steps = accumulated_steps(phases, waits);

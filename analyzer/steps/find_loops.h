@@ -31,6 +31,7 @@ struct Loop {
   StepMarker marker = StepMarker::kInferred;
   bool by_sampler = false;        // marker is kInferred, from a sampler's marks
   bool trains = false;            // a backward pass or an optimizer step was seen on this thread
+  bool own_batches = false;       // many steps train on batches that no loader delivered
   bool replays = false;           // the first step is a CUDA graph that the others replay
   std::int64_t first_number = 1;  // of steps.front()
   std::int64_t batches_per_step = 0;  // batches_per_step()
