@@ -10,6 +10,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/balance_steps.h"
 #include "analyzer/device/tensor_cores.h"
 #include "analyzer/negligible_cost.h"
 #include "analyzer/op_samples.h"
@@ -90,6 +91,13 @@ class StepChoice {
     }
     return inner.size() >= kEnoughPlainSteps ? inner : all;
   }
+  // The requested steps that are steady, with and without ops.
+  [[nodiscard]] std::vector<std::size_t> steady() const {
+    std::vector<std::size_t> all;
+    std::ranges::copy_if(asked_, std::back_inserter(all),
+                         [this](std::size_t i) { return steps_[i].steady; });
+    return all;
+  }
   // Adds the requested steady steps that are far longer than each of `chosen`. Recording ops does
   // not make a step that long, and what does would otherwise be seen or not by chance.
   void add_far_longer(std::vector<std::size_t>& chosen) const {
@@ -116,6 +124,12 @@ class StepChoice {
   const std::vector<Step>& steps_;
   std::vector<std::size_t> asked_;
 };
+
+std::vector<double> times_of(const std::vector<Step>& steps) {
+  std::vector<double> times;
+  for (const Step& step : steps) times.push_back(static_cast<double>(to_ns(step.dur)));
+  return times;
+}
 
 std::vector<double> times_of(const std::vector<Step>& steps,
                              const std::vector<std::size_t>& chosen) {
@@ -152,7 +166,9 @@ void choose_steps(const AttributedLoop& attributed, const StepChoice& choice, bo
   cost.removed = !negligible;
   // Inferred waits are known step by step in steps with ops, and only on average in others.
   const bool only_with_ops = negligible && infers_input;
-  if (negligible) plain = std::move(all);
+  plain = negligible ? std::move(all)
+                     : balanced_steps(times_of(report.steps), plain, choice.steady(),
+                                      cost.ops.per_step_ns);
   if (!only_with_ops && !plain.empty()) report.analysed = std::move(plain);
   if (!report.analysed.empty()) choice.add_far_longer(report.analysed);
 }
