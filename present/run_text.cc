@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "analyzer/printable.h"
@@ -76,8 +77,9 @@ std::string live_text(const RunProgress& progress) {
               time_text(static_cast<double>(progress.looping_ns) /
                         static_cast<double>(progress.step - 1)) +
               " a step";
-      text += fmt::format(" · input {:.0f} %", 100.0 * static_cast<double>(progress.waiting_ns) /
-                                                   static_cast<double>(progress.looping_ns));
+      text += fmt::format(" · input {:.0f} %",
+                          100.0 * std::min(1.0, static_cast<double>(progress.waiting_ns) /
+                                                    static_cast<double>(progress.looping_ns)));
     }
     text += " · ";
   }

@@ -481,7 +481,7 @@ RunProgress RunRecorder::progress() const {
     sum.step = std::max(sum.step, process.step);
     if (process.step == 0) continue;
     sum.waiting_ns += to_ns(drained.input);
-    sum.looping_ns += process.last_seen_ns - process.first_step_ns;
+    sum.looping_ns += process.last_step_ns - process.first_step_ns;
     if (process.ended) continue;
     const RegionHeader& region = *process.region.header;
     sum.ops_enabled = sum.ops_enabled || region.ops_enabled != 0;

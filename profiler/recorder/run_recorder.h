@@ -56,7 +56,7 @@ struct RunProgress {
   std::int64_t phases = 0;
   std::int64_t lost = 0;
   std::int64_t waiting_ns = 0;  // for input, summed over all loops
-  std::int64_t looping_ns = 0;  // since each loop's first phase, summed over all loops
+  std::int64_t looping_ns = 0;  // from each loop's first step to its latest, summed over all loops
   bool ops_enabled = false;     // in some process, now
   // With a budget, for the process with the highest cost: the share of its steps whose ops were
   // recorded, and the share of its time that recording cost.

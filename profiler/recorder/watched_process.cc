@@ -60,10 +60,10 @@ bool WatchedProcess::is_over() const {
 void WatchedProcess::look() {
   RegionHeader& header = *region.header;
   header.heartbeat.store(++looks_, std::memory_order_relaxed);
-  step = header.step.load(std::memory_order_relaxed);
+  const std::int64_t step_before = std::exchange(step, header.step.load(std::memory_order_relaxed));
   cudnn_benchmark = header.cudnn_benchmark.load(std::memory_order_relaxed);
-  last_seen_ns = read_clock_ns(CLOCK_MONOTONIC);
-  if (step > 0 && first_step_ns == 0) first_step_ns = last_seen_ns;
+  if (step != step_before) last_step_ns = read_clock_ns(CLOCK_MONOTONIC);
+  if (step > 0 && first_step_ns == 0) first_step_ns = last_step_ns;
 }
 
 std::string WatchedProcess::torch_version() const {

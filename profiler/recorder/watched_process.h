@@ -54,7 +54,7 @@ struct WatchedProcess {
   std::int64_t oom_kills_before;
   ProcessDrain& drain;             // owned by the session
   std::int64_t first_step_ns = 0;  // CLOCK_MONOTONIC when a step was first seen; 0: none yet
-  std::int64_t last_seen_ns = 0;
+  std::int64_t last_step_ns = 0;   // when the number of steps last changed; 0: never
   std::int64_t step = 0;
   TorchSwitch cudnn_benchmark = TorchSwitch::kUnknown;
   bool ended = false;

@@ -63,6 +63,35 @@ TEST_F(RecordedProcessesTest, ASilentRecorderIsWaitedForOnce) {
   EXPECT_EQ(stored_lost(), 4);
 }
 
+// What a program does after its loop is not time of its steps.
+TEST_F(RecordedProcessesTest, TheProgressCountsTheTimeUpToTheLatestStep) {
+  void* shared = mmap(nullptr, sizeof(std::atomic<bool>), PROT_READ | PROT_WRITE,
+                      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+  auto* may_end = new (shared) std::atomic<bool>(false);
+  const pid_t pid = start([this, may_end] {
+    for (int i = 0; i < 10; ++i) {
+      note_scope();
+      Session::get().step();
+      usleep(1000);
+    }
+    while (!*may_end) usleep(1000);
+    _exit(0);
+  });
+  const auto watch = [this] {
+    recorder_->wait(-1);
+    recorder_->tick();
+  };
+  while (recorder_->progress().step < 10) watch();
+  const std::int64_t before = recorder_->progress().looping_ns;
+  for (int i = 0; i < 5; ++i) watch();
+  EXPECT_EQ(recorder_->progress().looping_ns, before);
+  *may_end = true;
+  int status = 0;
+  waitpid(pid, &status, 0);
+  munmap(shared, sizeof(std::atomic<bool>));
+  finish(pid, status);
+}
+
 TEST_F(RecordedProcessesTest, OnceTheRecorderIsBackChildrenAreRecorded) {
   record([this] {
     note_scope();
