@@ -1,6 +1,7 @@
 #include "analyzer/verdict/populations.h"
 
 #include <algorithm>
+#include <iterator>
 #include <numeric>
 #include <optional>
 
@@ -29,6 +30,19 @@ struct Halves {
   double separation = 0;
 };
 
+constexpr double kFewOfAKind = 0.05;  // in one level: the kind belongs to the other level
+
+// Whether one of two kinds belongs to one of two levels while the other kind has steps of both.
+bool cuts_a_level(const Halves& kinds, const Halves& levels) {
+  const auto spans_both = [&](const Members& kind) {
+    Members low;
+    std::ranges::set_intersection(kind, levels.lower, std::back_inserter(low));
+    const double share = static_cast<double>(low.size()) / static_cast<double>(kind.size());
+    return share > kFewOfAKind && share < 1 - kFewOfAKind;
+  };
+  return spans_both(kinds.lower) != spans_both(kinds.upper);
+}
+
 class KindSearch {
  public:
   explicit KindSearch(const StepProfiles& profiles)
@@ -56,14 +70,21 @@ class KindSearch {
       auto halves = divide_by(members, cause, false);
       if (halves && (!best || halves->separation > best->separation)) best = std::move(halves);
     }
+    if (!best) return best;
+    // If the level of the steps changes too, the steps of one level must not be shared out between
+    // a kind of their own and the other level, which is further away.
+    auto levels = divide_by(members, profiles_.times, true, true);
+    if (levels && levels->separation > best->separation && cuts_a_level(*best, *levels))
+      return levels;
     return best;
   }
 
   std::optional<Halves> divide_by(const Members& members, const std::vector<double>& values,
-                                  bool whole) {
+                                  bool whole, bool into_levels = false) {
     const std::vector<double> chosen = of_members(values, members);
     const std::vector<std::int64_t> numbers = of_members(profiles_.numbers, members);
-    const auto split = split_series({chosen, numbers, floor_, whole}, chance_);
+    const StepSeries series{chosen, numbers, floor_, whole};
+    const auto split = into_levels ? split_levels(series) : split_series(series, chance_);
     if (!split) return std::nullopt;
     Halves halves;
     halves.separation = split->separation;

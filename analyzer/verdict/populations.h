@@ -24,8 +24,10 @@ struct StepProfiles {
 //
 // Divides the steps where one series, the step times or one cause, shows two kinds (split_series)
 // and the median times of the two differ by kMinRatio; of several such series it uses the one
-// that separates best. Then divides each part again, up to kMaxKinds. In a run of one kind, the
-// gaps find a second kind with a probability of at most kFalseKinds. O(series · n log n).
+// that separates best. If such a border would cut through one of two levels of the step times
+// (split_levels), it uses the border between the levels instead. Then divides each part again, up
+// to kMaxKinds. In a run of one kind, the gaps find a second kind with a probability of at most
+// kFalseKinds. O(series · n log n).
 std::vector<std::vector<std::size_t>> find_populations(const StepProfiles& profiles);
 
 inline constexpr double kMinRatio = 1.1;

@@ -12,6 +12,8 @@ namespace {
 
 constexpr std::size_t kRhythmsTried = 16;  // the gaps that are most likely a border
 constexpr double kMinDeviation = 0.01;     // of a kind, in logarithms: clocks have a resolution
+constexpr double kMinWidth = 1.0 / 3;      // of a kind, × the deviation of all values
+constexpr std::size_t kClipped = 20;       // 1 of so many values at either end may be an outlier
 
 struct Moments {
   double count = 0, mean = 0, variance = 0;
@@ -53,6 +55,20 @@ class SortedSeries {
     return m;
   }
 
+  // The variance of all logarithms, with the values clipped to their 5 % and 95 % quantiles.
+  [[nodiscard]] double clipped_variance() const {
+    const std::size_t clipped = size() / kClipped;
+    const double low = logs_[clipped], high = logs_[size() - 1 - clipped];
+    const auto count = static_cast<double>(size());
+    double sum = 0, squares = 0;
+    for (const double value : logs_) {
+      const double centered = std::clamp(value, low, high) - low;
+      sum += centered;
+      squares += centered * centered;
+    }
+    return squares / count - sum / count * (sum / count);
+  }
+
   // Ashman's D of the kinds on either side of a border.
   [[nodiscard]] double separation(std::size_t at) const {
     const Moments lower = moments(0, at), upper = moments(at, size());
@@ -90,16 +106,22 @@ class RunCount {
   std::size_t runs_ = 0;
 };
 
-// The border that two normal distributions would draw.
+// The border that two normal distributions would draw, neither of them much narrower than all the
+// values: otherwise the narrow core of a kind would be cut out of it, and its tail would count with
+// the other kind however far away that is.
 std::size_t minimum_error_border(const SortedSeries& series) {
   std::size_t best = 0;
   double least = 0;
   const auto count = static_cast<double>(series.size());
+  const double narrowest = kMinWidth * kMinWidth * series.clipped_variance();
   for (std::size_t at = kMinOfAKind; at + kMinOfAKind <= series.size(); ++at) {
     if (!series.is_border(at)) continue;
     double error = 0;
-    for (const Moments& m : {series.moments(0, at), series.moments(at, series.size())})
-      error += m.count / count * (std::log(m.variance) / 2 - std::log(m.count / count));
+    for (const Moments& m : {series.moments(0, at), series.moments(at, series.size())}) {
+      const double variance = std::max(m.variance, narrowest);
+      error += m.count / count *
+               ((std::log(variance) + m.variance / variance) / 2 - std::log(m.count / count));
+    }
     if (best == 0 || error < least) {
       best = at;
       least = error;
@@ -120,11 +142,12 @@ double effective_count(const SortedSeries& series, std::size_t border) {
   return count * std::min(1.0, static_cast<double>(runs) / expected);
 }
 
-std::size_t border_of_frequent_kinds(const SortedSeries& series) {
+// `in_blocks`: the kinds may come in long blocks, as if neighbours were independent.
+std::size_t border_of_frequent_kinds(const SortedSeries& series, bool in_blocks) {
   const double dip = dip_of(series.sorted());
   if (dip * std::sqrt(static_cast<double>(series.size())) <= kDipLimit) return 0;
   const std::size_t border = minimum_error_border(series);
-  if (border == 0) return 0;
+  if (border == 0 || in_blocks) return border;
   return dip * std::sqrt(effective_count(series, border)) > kDipLimit ? border : 0;
 }
 
@@ -187,6 +210,12 @@ std::size_t border_of_rare_kind(const SortedSeries& series, bool above, double c
   return border;
 }
 
+SeriesSplit split_at(const SortedSeries& series, std::size_t border) {
+  SeriesSplit split{std::vector<std::uint8_t>(series.size(), 0), series.separation(border)};
+  for (std::size_t rank = border; rank < series.size(); ++rank) split.upper[series.step(rank)] = 1;
+  return split;
+}
+
 }  // namespace
 
 std::optional<SeriesSplit> split_series(const StepSeries& series, double chance) {
@@ -196,16 +225,22 @@ std::optional<SeriesSplit> split_series(const StepSeries& series, double chance)
   double separation = kMinSeparation;
   if (series.whole) chance /= 2;  // two tests for a rare kind
   for (const std::size_t found :
-       {border_of_frequent_kinds(sorted), border_of_rare_kind(sorted, true, chance),
+       {border_of_frequent_kinds(sorted, false), border_of_rare_kind(sorted, true, chance),
         series.whole ? border_of_rare_kind(sorted, false, chance) : 0}) {
     if (found == 0 || sorted.separation(found) <= separation) continue;
     border = found;
     separation = sorted.separation(found);
   }
   if (border == 0) return std::nullopt;
-  SeriesSplit split{std::vector<std::uint8_t>(sorted.size(), 0), separation};
-  for (std::size_t rank = border; rank < sorted.size(); ++rank) split.upper[sorted.step(rank)] = 1;
-  return split;
+  return split_at(sorted, border);
+}
+
+std::optional<SeriesSplit> split_levels(const StepSeries& series) {
+  if (series.values.size() < kMinSteps) return std::nullopt;
+  const SortedSeries sorted(series);
+  const std::size_t border = border_of_frequent_kinds(sorted, true);
+  if (border == 0 || sorted.separation(border) <= kMinSeparation) return std::nullopt;
+  return split_at(sorted, border);
 }
 
 }  // namespace stepscope

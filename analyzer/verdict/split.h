@@ -28,7 +28,8 @@ struct SeriesSplit {
 //
 // 1. Both kinds are frequent: Hartigan's dip test (dip.h) says that there is more than one
 //    mode. The border is where two normal distributions of the logarithms explain the values best
-//    (minimum error thresholding: Kittler and Illingworth 1986).
+//    (minimum error thresholding: Kittler and Illingworth 1986). Neither may be narrower than a
+//    third of the standard deviation of all values.
 // 2. One kind is rare, and its mode is too small for the dip test: a gap. If k values lie above a
 //    gap of which the lower end is b, and there is one kind only, then the density falls above b,
 //    and the share of the gap in [b, largest] is more than g with a probability of at most (1 -
@@ -47,6 +48,10 @@ struct SeriesSplit {
 // Returns the clearest split, or nothing. Fewer than kMinSteps values are never split; no kind
 // has fewer than kMinOfAKind. O(n log n).
 std::optional<SeriesSplit> split_series(const StepSeries& series, double chance);
+
+// The levels of a series: test 1 as if steps were independent. Two blocks of steps that differ are
+// levels, and so are two stretches of one slowly varying kind: no evidence of kinds by itself.
+std::optional<SeriesSplit> split_levels(const StepSeries& series);
 
 inline constexpr std::size_t kMinSteps = 20;
 inline constexpr std::size_t kMinOfAKind = 3;

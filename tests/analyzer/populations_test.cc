@@ -170,6 +170,90 @@ TEST(Populations, ALevelThatChangesOnceIsNone) {
   EXPECT_EQ(run.kinds().size(), 1u);
 }
 
+// Steps of two levels with their own jitter, lognormal with a tail of delays.
+struct TwoLevels {
+  double ratio = 0, jitter = 0, share = 0;
+  std::vector<double> times;
+  std::vector<std::uint8_t> slow;
+
+  TwoLevels(Random& random, std::size_t steps, bool in_blocks)
+      : ratio(std::exp(uniform(random, std::log(1.3), std::log(6)))),
+        jitter(uniform(random, 0.01, 0.05)),
+        share(uniform(random, 0.05, 0.95)) {
+    for (std::size_t i = 0; i < steps; ++i) {
+      slow.push_back(in_blocks ? static_cast<double>(i) >= (1 - share) * static_cast<double>(steps)
+                               : uniform(random, 0, 1) < share);
+      double time = lognormal(random, slow.back() ? 10e6 * ratio : 10e6, jitter);
+      if (uniform(random, 0, 1) < 0.1)
+        time *= 1 + std::exponential_distribution<>(1 / jitter)(random);
+      times.push_back(time);
+    }
+  }
+
+  // Every third step of the fast level is delayed: a structure of its own.
+  void delay_fast_steps(Random& random) {
+    for (std::size_t i = 0; i < times.size(); ++i) {
+      if (slow[i] == 0 && uniform(random, 0, 1) < 0.3)
+        times[i] *= 1 + (std::min(ratio, 3.0) - 1) * uniform(random, 0.15, 0.2);
+    }
+  }
+
+  [[nodiscard]] std::vector<std::vector<std::size_t>> kinds() const {
+    StepProfiles profiles;
+    profiles.numbers.resize(times.size());
+    std::iota(profiles.numbers.begin(), profiles.numbers.end(), 2);
+    profiles.times = times;
+    profiles.causes.assign(2, {});
+    for (const double time : times) {
+      profiles.causes[0].push_back(time - 1e6);
+      profiles.causes[1].push_back(1e6);
+    }
+    return find_populations(profiles);
+  }
+
+  // The share of the steps that are of a kind to which mainly the other level belongs.
+  [[nodiscard]] double misplaced(const std::vector<std::vector<std::size_t>>& kinds) const {
+    std::size_t wrong = 0;
+    for (const auto& kind : kinds) {
+      const auto of_slow = static_cast<std::size_t>(
+          std::ranges::count_if(kind, [&](std::size_t i) { return slow[i] != 0; }));
+      wrong += std::min(of_slow, kind.size() - of_slow);
+    }
+    return static_cast<double>(wrong) / static_cast<double>(times.size());
+  }
+};
+
+TEST(Populations, TwoLevelsAreToldApart) {
+  const unsigned runs = random_runs(400);
+  for (const bool structured : {false, true}) {
+    unsigned merged = 0;
+    for (unsigned seed = 0; seed < runs; ++seed) {
+      Random random(seed);
+      TwoLevels levels(random, 60 + seed, /*in_blocks=*/false);
+      if (structured) levels.delay_fast_steps(random);
+      const auto kinds = levels.kinds();
+      merged += kinds.size() == 1;
+      if (kinds.size() == 1) continue;
+      EXPECT_LE(levels.misplaced(kinds), 0.02) << "seed " << seed << ", " << levels.ratio << " x";
+    }
+    EXPECT_LE(merged, runs / 16) << "short runs with a rare kind";
+  }
+}
+
+// A level that changes once is a trend. If there are kinds, they do not span both levels.
+TEST(Populations, LevelsInBlocksAreNotCut) {
+  for (const bool structured : {false, true}) {
+    for (unsigned seed = 0; seed < random_runs(400); ++seed) {
+      Random random(seed);
+      TwoLevels levels(random, 60 + seed, /*in_blocks=*/true);
+      if (structured) levels.delay_fast_steps(random);
+      const auto kinds = levels.kinds();
+      if (kinds.size() == 1) continue;
+      EXPECT_LE(levels.misplaced(kinds), 0.02) << "seed " << seed << ", " << levels.ratio << " x";
+    }
+  }
+}
+
 TEST(Populations, TooFewStepsAreNotTakenApart) {
   Mixture run(kMinSteps - 1);
   run.add(kInput, [](auto number) { return number % 2 == 0; }, [] { return 20e6; });
