@@ -6,16 +6,36 @@
 
 namespace stepscope {
 
+namespace {
+
+// Whether the kind took the place of the usual steps, or the other way round, when the level of the
+// steps changed: then it is no stall.
+bool is_another_level(const LoopReport& report, const Population& kind) {
+  if (!report.drift || report.drift->trend.jump_at == 0) return false;
+  const auto late_share = [&](const Population& population) {
+    const auto late = std::ranges::count_if(population.members, [&](std::size_t i) {
+      return report.steps[i].number >= report.drift->trend.jump_at;
+    });
+    return static_cast<double>(late) / static_cast<double>(population.members.size());
+  };
+  const double usual = late_share(report.populations.front()), other = late_share(kind);
+  return std::min(usual, other) <= 0.05 && std::max(usual, other) >= 0.95;
+}
+
+}  // namespace
+
 std::optional<AdviceFacts> periodic_stall(const AdviceContext& context) {
   const auto& populations = context.report.populations;
   if (populations.size() < 2) return std::nullopt;
   const Population& usual = populations.front();
   const auto excess = [&](const Population& kind) {
+    if (is_another_level(context.report, kind)) return 0.0;
     return static_cast<double>(kind.mean_ns - usual.mean_ns) * static_cast<double>(kind.steps);
   };
   const auto worst = std::max_element(
       populations.begin(), populations.end(),
       [&](const Population& a, const Population& b) { return excess(a) < excess(b); });
+  if (excess(*worst) <= 0) return std::nullopt;
   // The advice on persistent workers says what to do about it.
   if (worst->cause.category == Category::kInput && persistent_workers(context)) return std::nullopt;
   const double saved = excess(*worst) / static_cast<double>(context.report.analysed.size());

@@ -138,7 +138,8 @@ struct Levels {
   std::size_t at = 0;
   double early = 0, late = 0;
 
-  explicit Levels(std::span<const double> values) : at(change_point(values)) {
+  explicit Levels(std::span<const double> values) : Levels(values, change_point(values)) {}
+  Levels(std::span<const double> values, std::size_t change) : at(change) {
     early = upper_median({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(at)});
     late = upper_median({values.begin() + static_cast<std::ptrdiff_t>(at), values.end()});
   }
@@ -157,10 +158,32 @@ double median_error(std::span<const double> rest) {
   return 1.2533 * 1.4826 * upper_median(deviations) / std::sqrt(static_cast<double>(rest.size()));
 }
 
+// The values from the 10 % to the 90 % quantile.
+Interval bulk_of(std::span<const double> values) {
+  std::vector<double> sorted(values.begin(), values.end());
+  std::sort(sorted.begin(), sorted.end());
+  const std::size_t cut = sorted.size() / 10;
+  return {sorted[cut], sorted[sorted.size() - 1 - cut]};
+}
+
+// Levels of which one may be too short for change_point(), which clips the values.
+Levels uneven_levels(std::span<const double> values) {
+  return {values, change_point(ranks_of(values))};
+}
+
+// Whether the level changes so plainly that even a stretch too short for the test of a trend shows
+// it: the gap between the levels is kPlainGap times as wide as either.
+bool changes_plainly(std::span<const double> values) {
+  const std::size_t at = uneven_levels(values).at;
+  if (std::min(at, values.size() - at) < kMinOfALevel) return false;
+  const Interval early = bulk_of(values.first(at)), late = bulk_of(values.subspan(at));
+  const double width = std::max(early.high - early.low, late.high - late.low);
+  return std::max(late.low - early.high, early.low - late.high) > kPlainGap * width;
+}
+
 // `factor`: enlarges the variance, for dependent values.
 void describe_jump(std::span<const double> values, std::span<const std::int64_t> numbers,
-                   double factor, Trend& trend) {
-  const Levels levels(values);
+                   const Levels& levels, double factor, Trend& trend) {
   const std::vector<double> rest = levels.rest(values);
   const std::span<const double> all(rest);
   const double error =
@@ -185,12 +208,17 @@ std::optional<Trend> trend_of(std::span<const double> values,
 
   std::vector<double> rest = rest_of_line(points, trend.slope);
   const std::vector<double> rest_of_levels = Levels(points.y).rest(points.y);
-  const bool jumps = absolute_sum(rest_of_levels) <= kJumpRest * absolute_sum(rest);
+  bool jumps = absolute_sum(rest_of_levels) <= kJumpRest * absolute_sum(rest);
   if (jumps) rest = rest_of_levels;
   const auto n = static_cast<double>(points.x.size());
-  const double factor = variance_factor(rest);
+  double factor = variance_factor(rest);
   const double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18 * factor);
-  if ((std::abs(s) - 1) / deviation < kTrendZ) return std::nullopt;
+  const bool is_uneven = (std::abs(s) - 1) / deviation < kTrendZ;
+  if (is_uneven) {
+    if (!changes_plainly(points.y)) return std::nullopt;
+    jumps = true;
+    factor = variance_factor(uneven_levels(points.y).rest(points.y));
+  }
 
   std::sort(slopes.begin(), slopes.end());
   const auto pairs = static_cast<double>(slopes.size());
@@ -202,7 +230,10 @@ std::optional<Trend> trend_of(std::span<const double> values,
   const auto span = static_cast<double>(numbers.back() - numbers.front());
   trend.change = trend.slope * span;
   trend.change_ci = {trend.slope_ci.low * span, trend.slope_ci.high * span};
-  if (jumps) describe_jump(values, numbers, factor, trend);
+  if (jumps) {
+    const Levels levels = is_uneven ? uneven_levels(values) : Levels(values);
+    describe_jump(values, numbers, levels, factor, trend);
+  }
   if (std::abs(trend.change) < kMinDrift * trend.level) return std::nullopt;
   return trend;
 }

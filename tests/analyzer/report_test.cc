@@ -2,7 +2,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
+#include <variant>
 
 #include "analyzer/analyze.h"
 #include "analyzer/attribute/attribute.h"
@@ -107,6 +109,36 @@ TEST(Report, StepsThatGetFasterAtOnceAreToldFromWhen) {
   EXPECT_NEAR(loop.drift->trend.change, -60'000, 100);
   EXPECT_THAT(verdict_sentence(loop),
               HasSubstr("From step 261 on, the steps are faster: −60.0 µs"));
+}
+
+// Every third of the early steps is slower. The late steps are of another level.
+RecordingBuilder two_levels(int steps, int late_from) {
+  return training(steps, [=](int i) {
+    const int jitter = i * 7919 % 997;
+    return jitter + (i >= late_from ? 500'000 : i % 3 == 0 ? 40'000 : 0);
+  });
+}
+
+TEST(Report, AStructureOfTheEarlyStepsDoesNotHideThatTheLevelChanges) {
+  for (const int late_from : {100, 150, 180}) {
+    RecordingBuilder builder = two_levels(200, late_from);
+    const auto report = analyze(builder.recording());
+    ASSERT_TRUE(report.ok());
+    const LoopReport& loop = report->loops[0];
+    ASSERT_TRUE(loop.drift.has_value()) << late_from;
+    EXPECT_EQ(loop.drift->trend.jump_at, late_from + 1);
+    EXPECT_EQ(loop.drift->cause, (Cause{Category::kOther, "logging"}));
+    for (const Population& kind : loop.populations) {
+      const auto late = std::ranges::count_if(
+          kind.members, [&](std::size_t i) { return loop.steps[i].number > late_from; });
+      EXPECT_TRUE(loop.populations.size() == 1 || late == 0 || late == kind.steps) << late_from;
+    }
+    for (const AdviceFacts& advice : loop.verdict.advice) {
+      const auto* const stall = std::get_if<PeriodicStall>(&advice.facts);
+      if (stall == nullptr) continue;
+      EXPECT_LT(loop.populations[stall->population].mean_ns, 200'000) << "a level is no stall";
+    }
+  }
 }
 
 TEST(Report, SteadyStepsDoNotDrift) {

@@ -51,6 +51,23 @@ TEST(Trend, AJumpIsFoundWhereItIs) {
   }
 }
 
+// Too short for the test of a trend, but plain.
+TEST(Trend, AShortLevelAtTheEndIsAJump) {
+  for (const std::size_t steps : {200u, 300u, 3000u}) {
+    for (const double ratio : {0.5, 2.0, 5.0}) {
+      Random random(4);
+      const std::size_t late = steps / 20;
+      std::vector<double> times;
+      for (std::size_t i = 0; i < steps; ++i)
+        times.push_back(lognormal(random, i + late < steps ? 10e6 : ratio * 10e6, 0.03));
+      const auto trend = trend_of(times, numbered(steps));
+      ASSERT_TRUE(trend.has_value()) << ratio;
+      EXPECT_NEAR(static_cast<double>(trend->jump_at), static_cast<double>(steps - late + 1), 1);
+      EXPECT_NEAR(trend->change, (ratio - 1) * 10e6, 0.03 * ratio * 10e6);
+    }
+  }
+}
+
 TEST(Trend, OutliersMoveNothing) {
   Random random(5);
   std::vector<double> times;
