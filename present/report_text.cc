@@ -9,6 +9,7 @@
 #include "analyzer/words.h"
 #include "present/death_words.h"
 #include "present/losses.h"
+#include "present/memory_words.h"
 #include "present/report_breakdown.h"
 #include "present/report_lines.h"
 #include "present/report_ranks.h"
@@ -103,13 +104,23 @@ std::string tensors_line(const AnalysisReport& report, const LoopReport& loop) {
   return "";
 }
 
+// "memory    grows by 1.05 MB a step: 261 MB over 249 steps, 543 MB at the last reading"
+std::string memory_line(const AnalysisReport& report, const LoopReport& loop) {
+  const bool died = std::ranges::any_of(report.deaths, [&](std::size_t i) {
+    return report.processes[i].id == loop.process;  // its death says how memory grew
+  });
+  const std::string text = died ? "" : memory_growth_text(report, loop);
+  return text.empty() ? "" : cut("  memory    " + text, kPageWidth) + "\n";
+}
+
 std::string loop_page(const AnalysisReport& report, const LoopReport& loop,
                       const TextOptions& options, const Palette& palette) {
   return verdict_lines(loop, palette) + lines_block(report.run, loop, palette) + "\n" +
-         breakdown(loop, palette) + tensors_line(report, loop) + cost_line(loop, options.price) +
-         population_table(loop) + advice_table(loop) + slowest_steps(loop, options.top) +
-         top_kernels(loop, options.top) + copies_table(loop, options.top) +
-         top_ops(loop, options.top) + left_out(loop) + recording_line(loop);
+         breakdown(loop, palette) + memory_line(report, loop) + tensors_line(report, loop) +
+         cost_line(loop, options.price) + population_table(loop) + advice_table(loop) +
+         slowest_steps(loop, options.top) + top_kernels(loop, options.top) +
+         copies_table(loop, options.top) + top_ops(loop, options.top) + left_out(loop) +
+         recording_line(loop);
 }
 
 // For a run without loops.

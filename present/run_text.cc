@@ -9,6 +9,7 @@
 #include "analyzer/words.h"
 #include "present/advice/advice_words.h"
 #include "present/death_words.h"
+#include "present/memory_words.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
 #include "present/verdict_words.h"
@@ -98,7 +99,10 @@ std::string run_summary(const std::string& store, const AnalysisReport& report,
                         const Status& stored) {
   const std::string head = "\nstepscope: " + printable(store) + "\n";
   if (report.loops.empty()) return head + wrapped(no_steps_text(report));
-  return head + first_killed(report) + loop_summary(report.loops.front()) +
+  const LoopReport& loop = report.loops.front();
+  const std::string death = first_killed(report);  // says so itself if memory grew
+  const std::string growth = death.empty() ? memory_growth_text(report, loop) : "";
+  return head + death + loop_summary(loop) + (growth.empty() ? "" : wrapped("memory " + growth)) +
          (stored.ok() ? std::string() : wrapped(stored.message())) +
          wrapped("next: stepscope analyze " + store + " · stepscope export " + store +
                  " -o trace.json.gz");

@@ -12,6 +12,7 @@ namespace stepscope::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using Json = nlohmann::json;
 
 class DeathReport : public ::testing::Test {
@@ -32,6 +33,17 @@ TEST_F(DeathReport, ThePageBeginsWithHowItDied) {
               HasSubstr("\n  Process 4242 (train) was killed by SIGKILL (9) in step 31, in "
                         "aten::addmm on thread train; it held\n  1.35 GB, growing 12.0 MB a "
                         "step.\n\n  HIGHLY INPUT-BOUND"));
+}
+
+TEST_F(DeathReport, MemoryThatGrowsIsReportedWithoutADeathToo) {
+  const std::string alive = make({.steps = 30, .samples = true});
+  EXPECT_THAT(run_stepscope({"analyze", alive}).out,
+              HasSubstr("\n  memory    grows by 12.0 MB a step: "));
+}
+
+TEST_F(DeathReport, TheGrowthOfMemoryIsReportedOnce) {
+  const std::string store = make({.steps = 30, .killed_by = 9, .samples = true});
+  EXPECT_THAT(run_stepscope({"analyze", store}).out, Not(HasSubstr("\n  memory ")));
 }
 
 TEST_F(DeathReport, JsonKeepsItsContract) {

@@ -62,6 +62,30 @@ TEST(RunText, WhatKilledIt) {
       << text;
 }
 
+TEST(RunText, MemoryThatGrows) {
+  AnalysisReport report = report_of(compute_bound());
+  LoopReport& loop = report.loops.front();
+  loop.process = ProcessId{3};
+  for (std::size_t i = 1; i < loop.steps.size(); ++i) loop.steps[i].steady = true;
+  loop.steps.front().steady = false;
+  ProcessReport process;
+  process.id = loop.process;
+  process.rss_bytes = 584e6;
+  process.rss_growth_per_step = 1.05e6;
+  report.processes = {process};
+  EXPECT_FALSE(says(run_summary("run.db", report, Status()), "memory")) << "by too little";
+  report.processes[0].grows = true;
+  const std::string text = run_summary("run.db", report, Status());
+  EXPECT_TRUE(says(text,
+                   "  memory grows by 1.05 MB a step: 41.0 MB over 39 steps, 584 MB at the last "
+                   "reading\n"))
+      << text;
+  report.processes[0].rss_bytes = 20e6;
+  report.processes[0].rss_peak_bytes = 600e6;
+  EXPECT_TRUE(says(run_summary("run.db", report, Status()), "over 39 steps, at most 600 MB"))
+      << "it was freed at the end";
+}
+
 TEST(RunText, WhyTheConfidenceIsNotHigh) {
   LoopReport loop = compute_bound();
   loop.verdict.confidence = "medium";
