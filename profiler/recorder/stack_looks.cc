@@ -47,9 +47,11 @@ std::string read_whole(const OwnedFd& file) {
   return text;
 }
 
-// Stepscope's own Python wrappers.
+// Stepscope's own Python wrappers. Under `stepscope run`, the names of their files are not real
+// (profiler/python/inject/sitecustomize.py).
 bool is_our_own(std::string_view file) {
-  return file.find("/stepscope/python/stepscope/") != std::string_view::npos;
+  return file.starts_with("<stepscope ") ||
+         file.find("/stepscope/python/stepscope/") != std::string_view::npos;
 }
 
 }  // namespace

@@ -255,6 +255,25 @@ def test_no_lines(stepscope, tmp_path):
         assert store.execute("SELECT count(*) FROM stack_sample").fetchone() == (0,)
 
 
+def test_the_frames_of_stepscope_are_left_out(stepscope, tmp_path):
+    program = tmp_path / "train.py"
+    program.write_text(
+        "import time, stepscope\n"
+        "def slow():\n"
+        "    for _ in range(150):\n"
+        "        time.sleep(0.01)\n"
+        "        yield 1\n"
+        "for _ in stepscope.input(slow()):\n"
+        "    stepscope.step()\n"
+    )
+    report = record(stepscope, tmp_path, sys.executable, program)
+    assert share_of(report, "slow") > 0.9
+    with sqlite3.connect(tmp_path / "run.db") as store:
+        files = {text for (text,) in store.execute("SELECT text FROM string") if ".py" in text}
+    assert str(program) in files
+    assert [file for file in files if re.search("^<stepscope|/python/stepscope/", file)] == []
+
+
 def test_a_program_that_closes_everything_keeps_its_lines(stepscope, tmp_path):
     """What was handed over is the recorder's."""
     program = tmp_path / "train.py"

@@ -85,8 +85,9 @@ def _maker(code: CodeType) -> Optional[Maker]:
         return None
     made: Dict[str, Any] = {}
     try:
-        # In this file, because the line sampler leaves out the frames of the package's files.
-        exec(compile(_source(code), __file__, "exec"), _GLOBALS, made)
+        # In this file, because the line sampler leaves out the frames of the package's files. Under
+        # `stepscope run`, its name in code is not __file__ (_start.py).
+        exec(compile(_source(code), _source.__code__.co_filename, "exec"), _GLOBALS, made)
     except SyntaxError:  # a compiler of another language may have named a parameter
         return None
     return made["_stepscope_make"]
