@@ -14,6 +14,9 @@ from .store_schema import META, check_store
 from .tables import CATEGORIES, PHASES
 
 STORE_VERSION = 5
+# As in store/schema.h.
+_RECORDING_ID = 0x53545343
+_SWEEP_ID = 0x53545357
 
 _STEPS = f"""
 SELECT s.thread_id, s.number, s.start_ns, s.dur_ns, s.steady,
@@ -56,6 +59,7 @@ class Store:
             raise Problem(f"{path}: no such file")
         self._database = StoreDatabase(path)
         try:
+            self._check_kind()
             self._check_version()
             check_store(self._database)
             self.meta: dict[str, str] = self._read_meta()
@@ -128,6 +132,19 @@ class Store:
 
     def close(self) -> None:
         self._database.close()
+
+    def _check_kind(self) -> None:
+        """Refuses what the other verbs refuse, in their words (store/store_file.cc)."""
+        ((kind,),) = self.rows("PRAGMA application_id")
+        if kind == _RECORDING_ID:
+            return
+        if self.path.stat().st_size == 0:
+            what = "empty, not a Stepscope store; remove it or give another file"
+        elif kind == _SWEEP_ID:
+            what = "a sweep, not a recording; `stepscope sweep show` and `stepscope report` read it"
+        else:
+            what = "a SQLite database, but not a Stepscope store"
+        raise Problem(f"{self.path}: {what}")
 
     def _check_version(self) -> None:
         ((version,),) = self.rows("PRAGMA user_version")

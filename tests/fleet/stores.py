@@ -40,6 +40,7 @@ def make_store(
     database = sqlite3.connect(path)
     database.executescript(SCHEMA)
     database.execute("CREATE INDEX step_time_by_step ON step_time(step_id)")  # as `analyze` does
+    database.execute(f"PRAGMA application_id = {0x53545343}")
     database.execute(f"PRAGMA user_version = {version}")
     facts = {
         "host": host,
