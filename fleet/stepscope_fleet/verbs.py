@@ -101,10 +101,10 @@ def _parser() -> argparse.ArgumentParser:
 def _add(arguments: argparse.Namespace) -> int:
     code = 0
     lake = lake_at(arguments.lake)
-    for store in arguments.stores:
+    for store in map(pathlib.Path, arguments.stores):
         try:
             added = add(
-                pathlib.Path(store),
+                store,
                 lake,
                 arguments.job,
                 arguments.run,
@@ -115,7 +115,10 @@ def _add(arguments: argparse.Namespace) -> int:
                 write_error("lake", line)
             write_out("\n".join([plain(added.text), *(f"ops {rank}" for rank in added.slow_ranks)]))
         except (Problem, OSError) as error:  # the others are still added
-            write_error("lake", line_about(error))
+            line = line_about(error)
+            # It may be about the lake, such as a full disk.
+            named = line if line.startswith(f"{store}: ") else f"{store}: not added; {line}"
+            write_error("lake", named)
             code = 3
     return code
 

@@ -60,8 +60,14 @@ def test_adding_twice_changes_nothing_and_leaves_the_store_alone(verb, lake, tmp
     ("spoil", "says"),
     [
         (lambda path: path.unlink(), "no such file"),
+        (lambda path: path.write_bytes(b""), "empty, not a Stepscope store"),
         (lambda path: path.write_bytes(b"no store" * 1000), "cannot be read as a store"),
         (lambda path: path.write_bytes(path.read_bytes()[:9000]), "cannot be read as a store"),
+        (
+            lambda path: execute(path, f"PRAGMA application_id = {0x53545357}"),
+            "a sweep, not a recording; `stepscope sweep show`",
+        ),
+        (lambda path: execute(path, "PRAGMA application_id = 7"), "but not a Stepscope store"),
         (lambda path: execute(path, "PRAGMA user_version = 99"), "install a newer Stepscope"),
         (lambda path: execute(path, "PRAGMA user_version = 4"), "brings it up to date"),
         (lambda path: execute(path, "DELETE FROM step"), "run `stepscope analyze"),
@@ -119,6 +125,7 @@ def test_a_full_disk_keeps_what_was_there(verb, stepscope, lake, tmp_path):
         check=False,
     )
     assert done.returncode == 3 and "cannot be written" in done.stderr, done.stderr
+    assert f"{larger}: not added; {lake}: " in done.stderr and done.stderr.count("\n") == 1
     assert files(lake) == before
     assert not list(lake.glob("**/*.part"))
 
