@@ -10,6 +10,7 @@
 #include "present/advice/advice_words.h"
 #include "present/death_words.h"
 #include "present/memory_words.h"
+#include "present/rank_words.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
 #include "present/verdict_words.h"
@@ -102,7 +103,9 @@ std::string run_summary(const std::string& store, const AnalysisReport& report,
   const LoopReport& loop = report.loops.front();
   const std::string death = first_killed(report);  // says so itself if memory grew
   const std::string growth = death.empty() ? memory_growth_text(report, loop) : "";
-  return head + death + loop_summary(loop) + (growth.empty() ? "" : wrapped("memory " + growth)) +
+  const std::string ranks = report.ranks ? wrapped(ranks_sentence(*report.ranks)) : "";
+  return head + death + ranks + loop_summary(loop) +
+         (growth.empty() ? "" : wrapped("memory " + growth)) +
          (stored.ok() ? std::string() : wrapped(stored.message())) +
          wrapped("next: stepscope analyze " + store + " · stepscope export " + store +
                  " -o trace.json.gz");

@@ -39,6 +39,20 @@ TEST(RunText, TheVerdictAndWhatItRestsOn) {
   EXPECT_FALSE(says(text, "cost")) << text;
 }
 
+TEST(RunText, WhetherOneRankHoldsUpTheOthers) {
+  AnalysisReport report = report_of(compute_bound());
+  EXPECT_FALSE(says(run_summary("run.db", report, Status()), "rank"));
+  report.ranks.emplace();
+  report.ranks->rows.resize(2);
+  report.ranks->rows[1].rank = 1;
+  report.ranks->straggler = 1;
+  report.ranks->ops_on_all = true;
+  const std::string text = run_summary("run.db", report, Status());
+  EXPECT_TRUE(says(text, "Rank 1 is the straggler")) << text;
+  report.ranks->ops_on_all = false;
+  EXPECT_TRUE(says(run_summary("run.db", report, Status()), "is unknown"));
+}
+
 ProcessReport ended(EndKind how, int code, bool out_of_memory) {
   ProcessReport process;
   process.pid = 12;
