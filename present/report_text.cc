@@ -57,11 +57,11 @@ std::string death_lines(const AnalysisReport& report, const Palette& palette) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// "\n  left out   3 steps WHY\n"; "": none.
+// "  left out   3 steps WHY\n"; "": none.
 std::string left_out_because(std::int64_t count, const LoopReport& loop, const char* of_one,
                              const char* of_several) {
   if (count == 0) return "";
-  return "\n  left out   " + count_text(count) + unit_text(count == 1 ? " step" : " steps", loop) +
+  return "  left out   " + count_text(count) + unit_text(count == 1 ? " step" : " steps", loop) +
          " in which " + (count == 1 ? of_one : of_several) + "\n";
 }
 
@@ -74,7 +74,7 @@ std::string left_out(const LoopReport& loop) {
                        "marks were lost; each may stand for several") +
       left_out_because(loop.with_stops, loop, "a signal had stopped the program",
                        "a signal had stopped the program");
-  if (loop.warm_up == 0) return others;
+  if (loop.warm_up == 0) return others.empty() ? "" : "\n" + others;
   std::int64_t ns = 0;
   for (std::int64_t i = 0; i < loop.warm_up; ++i)
     ns += to_ns(loop.steps[static_cast<std::size_t>(i)].dur);
