@@ -30,15 +30,20 @@ struct Halves {
   double separation = 0;
 };
 
-constexpr double kFewOfAKind = 0.05;  // in one level: the kind belongs to the other level
+constexpr double kFew = 0.05;  // of a kind's steps, and of a level's
+
+// Whether more than a few steps of the kind, or of the level, are steps of both.
+bool share_steps(const Members& kind, const Members& level) {
+  Members both;
+  std::ranges::set_intersection(kind, level, std::back_inserter(both));
+  return static_cast<double>(both.size()) >
+         kFew * static_cast<double>(std::min(kind.size(), level.size()));
+}
 
 // Whether one of two kinds belongs to one of two levels while the other kind has steps of both.
 bool cuts_a_level(const Halves& kinds, const Halves& levels) {
   const auto spans_both = [&](const Members& kind) {
-    Members low;
-    std::ranges::set_intersection(kind, levels.lower, std::back_inserter(low));
-    const double share = static_cast<double>(low.size()) / static_cast<double>(kind.size());
-    return share > kFewOfAKind && share < 1 - kFewOfAKind;
+    return share_steps(kind, levels.lower) && share_steps(kind, levels.upper);
   };
   return spans_both(kinds.lower) != spans_both(kinds.upper);
 }
@@ -84,7 +89,7 @@ class KindSearch {
     const std::vector<double> chosen = of_members(values, members);
     const std::vector<std::int64_t> numbers = of_members(profiles_.numbers, members);
     const StepSeries series{chosen, numbers, floor_, whole};
-    const auto split = into_levels ? split_levels(series) : split_series(series, chance_);
+    const auto split = into_levels ? split_levels(series, chance_) : split_series(series, chance_);
     if (!split) return std::nullopt;
     Halves halves;
     halves.separation = split->separation;

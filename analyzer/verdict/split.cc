@@ -161,7 +161,7 @@ struct Gap {
 // values, or their logarithms, in which gaps are measured; `blur`: smaller differences in it do not
 // count.
 std::vector<Gap> gaps(const SortedSeries& series, std::span<const double> scale, double blur,
-                      bool above) {
+                      bool above, bool in_blocks) {
   std::vector<Gap> result;
   const std::size_t count = series.size();
   const double weights = std::log(static_cast<double>(count));  // > sum of 1 / k
@@ -172,7 +172,8 @@ std::vector<Gap> gaps(const SortedSeries& series, std::span<const double> scale,
     if (k < kMinOfAKind || !series.is_border(border)) continue;
     const double gap = scale[border] - scale[border - 1];
     const double range = above ? scale[count - 1] - scale[border - 1] : scale[border] - scale[0];
-    const double log_p = static_cast<double>(runs - 1) * std::log1p(-gap / (range + blur));
+    const double log_p =
+        static_cast<double>((in_blocks ? k : runs) - 1) * std::log1p(-gap / (range + blur));
     result.push_back({border, log_p, std::log(weights * static_cast<double>(k))});
   }
   return result;
@@ -191,9 +192,10 @@ double with_rhythm(const SortedSeries& series, const Gap& gap, bool above) {
   return std::min(alone, log_q + std::log1p(-log_q) + gap.weight);
 }
 
-std::size_t border_of_rare_kind(const SortedSeries& series, bool above, double chance) {
-  std::vector<Gap> found = above ? gaps(series, series.sorted(), series.floor(), above)
-                                 : gaps(series, series.logs(), kMinDeviation, above);
+std::size_t border_of_rare_kind(const SortedSeries& series, bool above, double chance,
+                                bool in_blocks) {
+  std::vector<Gap> found = above ? gaps(series, series.sorted(), series.floor(), above, in_blocks)
+                                 : gaps(series, series.logs(), kMinDeviation, above, in_blocks);
   const std::size_t most = std::min(found.size(), kRhythmsTried);
   std::partial_sort(
       found.begin(), found.begin() + static_cast<std::ptrdiff_t>(most), found.end(),
@@ -210,37 +212,44 @@ std::size_t border_of_rare_kind(const SortedSeries& series, bool above, double c
   return border;
 }
 
+// The border of the clearest split; 0: none.
+std::size_t clearest_border(const SortedSeries& series, bool whole, double chance, bool in_blocks) {
+  std::size_t border = 0;
+  double separation = kMinSeparation;
+  if (whole) chance /= 2;  // two tests for a rare kind
+  for (const std::size_t found :
+       {border_of_frequent_kinds(series, in_blocks),
+        border_of_rare_kind(series, true, chance, in_blocks),
+        whole ? border_of_rare_kind(series, false, chance, in_blocks) : 0}) {
+    if (found == 0 || series.separation(found) <= separation) continue;
+    border = found;
+    separation = series.separation(found);
+  }
+  return border;
+}
+
 SeriesSplit split_at(const SortedSeries& series, std::size_t border) {
   SeriesSplit split{std::vector<std::uint8_t>(series.size(), 0), series.separation(border)};
   for (std::size_t rank = border; rank < series.size(); ++rank) split.upper[series.step(rank)] = 1;
   return split;
 }
 
-}  // namespace
-
-std::optional<SeriesSplit> split_series(const StepSeries& series, double chance) {
+std::optional<SeriesSplit> split(const StepSeries& series, double chance, bool in_blocks) {
   if (series.values.size() < kMinSteps) return std::nullopt;
   const SortedSeries sorted(series);
-  std::size_t border = 0;
-  double separation = kMinSeparation;
-  if (series.whole) chance /= 2;  // two tests for a rare kind
-  for (const std::size_t found :
-       {border_of_frequent_kinds(sorted, false), border_of_rare_kind(sorted, true, chance),
-        series.whole ? border_of_rare_kind(sorted, false, chance) : 0}) {
-    if (found == 0 || sorted.separation(found) <= separation) continue;
-    border = found;
-    separation = sorted.separation(found);
-  }
+  const std::size_t border = clearest_border(sorted, series.whole, chance, in_blocks);
   if (border == 0) return std::nullopt;
   return split_at(sorted, border);
 }
 
-std::optional<SeriesSplit> split_levels(const StepSeries& series) {
-  if (series.values.size() < kMinSteps) return std::nullopt;
-  const SortedSeries sorted(series);
-  const std::size_t border = border_of_frequent_kinds(sorted, true);
-  if (border == 0 || sorted.separation(border) <= kMinSeparation) return std::nullopt;
-  return split_at(sorted, border);
+}  // namespace
+
+std::optional<SeriesSplit> split_series(const StepSeries& series, double chance) {
+  return split(series, chance, /*in_blocks=*/false);
+}
+
+std::optional<SeriesSplit> split_levels(const StepSeries& series, double chance) {
+  return split(series, chance, /*in_blocks=*/true);
 }
 
 }  // namespace stepscope

@@ -49,9 +49,10 @@ struct SeriesSplit {
 // has fewer than kMinOfAKind. O(n log n).
 std::optional<SeriesSplit> split_series(const StepSeries& series, double chance);
 
-// The levels of a series: test 1 as if steps were independent. Two blocks of steps that differ are
-// levels, and so are two stretches of one slowly varying kind: no evidence of kinds by itself.
-std::optional<SeriesSplit> split_levels(const StepSeries& series);
+// The levels of a series: the same tests as if steps were independent. Two blocks of steps that
+// differ are levels, and so are two stretches of one slowly varying kind: no evidence of kinds by
+// itself.
+std::optional<SeriesSplit> split_levels(const StepSeries& series, double chance);
 
 inline constexpr std::size_t kMinSteps = 20;
 inline constexpr std::size_t kMinOfAKind = 3;

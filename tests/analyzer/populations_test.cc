@@ -170,19 +170,23 @@ TEST(Populations, ALevelThatChangesOnceIsNone) {
   EXPECT_EQ(run.kinds().size(), 1u);
 }
 
+enum class Order { kInterleaved, kMiddle, kEnd };  // where the slow steps are
+
 // Steps of two levels with their own jitter, lognormal with a tail of delays.
 struct TwoLevels {
   double ratio = 0, jitter = 0, share = 0;
   std::vector<double> times;
   std::vector<std::uint8_t> slow;
 
-  TwoLevels(Random& random, std::size_t steps, bool in_blocks)
+  TwoLevels(Random& random, std::size_t steps, Order order)
       : ratio(std::exp(uniform(random, std::log(1.3), std::log(6)))),
         jitter(uniform(random, 0.01, 0.05)),
         share(uniform(random, 0.05, 0.95)) {
+    const double begin = order == Order::kMiddle ? uniform(random, 0, 1 - share) : 1 - share;
     for (std::size_t i = 0; i < steps; ++i) {
-      slow.push_back(in_blocks ? static_cast<double>(i) >= (1 - share) * static_cast<double>(steps)
-                               : uniform(random, 0, 1) < share);
+      const double at = static_cast<double>(i) / static_cast<double>(steps);
+      slow.push_back(order == Order::kInterleaved ? uniform(random, 0, 1) < share
+                                                  : at >= begin && at < begin + share);
       double time = lognormal(random, slow.back() ? 10e6 * ratio : 10e6, jitter);
       if (uniform(random, 0, 1) < 0.1)
         time *= 1 + std::exponential_distribution<>(1 / jitter)(random);
@@ -229,7 +233,7 @@ TEST(Populations, TwoLevelsAreToldApart) {
     unsigned merged = 0;
     for (unsigned seed = 0; seed < runs; ++seed) {
       Random random(seed);
-      TwoLevels levels(random, 60 + seed, /*in_blocks=*/false);
+      TwoLevels levels(random, 60 + seed, Order::kInterleaved);
       if (structured) levels.delay_fast_steps(random);
       const auto kinds = levels.kinds();
       merged += kinds.size() == 1;
@@ -242,14 +246,16 @@ TEST(Populations, TwoLevelsAreToldApart) {
 
 // A level that changes once is a trend. If there are kinds, they do not span both levels.
 TEST(Populations, LevelsInBlocksAreNotCut) {
-  for (const bool structured : {false, true}) {
-    for (unsigned seed = 0; seed < random_runs(400); ++seed) {
-      Random random(seed);
-      TwoLevels levels(random, 60 + seed, /*in_blocks=*/true);
-      if (structured) levels.delay_fast_steps(random);
-      const auto kinds = levels.kinds();
-      if (kinds.size() == 1) continue;
-      EXPECT_LE(levels.misplaced(kinds), 0.02) << "seed " << seed << ", " << levels.ratio << " x";
+  for (const Order order : {Order::kMiddle, Order::kEnd}) {
+    for (const bool structured : {false, true}) {
+      for (unsigned seed = 0; seed < random_runs(400); ++seed) {
+        Random random(seed);
+        TwoLevels levels(random, 60 + seed, order);
+        if (structured) levels.delay_fast_steps(random);
+        const auto kinds = levels.kinds();
+        if (kinds.size() == 1) continue;
+        EXPECT_LE(levels.misplaced(kinds), 0.02) << "seed " << seed << ", " << levels.ratio << " x";
+      }
     }
   }
 }
