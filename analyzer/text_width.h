@@ -1,4 +1,5 @@
-// Text by its width: counted in characters, not bytes.
+// Text by its width: the columns that it takes in a terminal. Most characters take one, Chinese,
+// Japanese and Korean ones and most emoji two, and combining marks none.
 #pragma once
 
 #include <cstddef>
@@ -8,7 +9,7 @@
 namespace stepscope {
 
 std::size_t width_of(std::string_view utf8);
-// At most `width` characters, printable (printable.h); a text that is cut ends in "…".
+// At most `width` columns, printable (printable.h); a text that is cut ends in "…".
 std::string cut(std::string_view raw, std::size_t width);
 
 }  // namespace stepscope

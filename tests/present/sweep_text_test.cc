@@ -83,6 +83,24 @@ TEST(SweepText, FitsWithManyColumnsAndLongNames) {
   EXPECT_THAT(text, HasSubstr("20 more; --json has all"));
 }
 
+TEST(SweepText, WideCharactersShiftNoColumn) {
+  SweepData data = grid_of({numbers("batch", {1, 2}), words("text", {"abcd", "漢字"})});
+  add_runs(data, [](const SweepCell&) { return 1e6; });
+  const std::string text = sweep_text(analyze_sweep(data), "sweep.db", false);
+  std::vector<std::string> narrow, wide;  // the rows of the table of all settings
+  for (std::string line : lines_of(text)) {
+    if (line.find("  1 · ") == std::string::npos) continue;
+    const std::size_t place = line.find("漢字");
+    if (place == std::string::npos) {
+      narrow.push_back(line);
+    } else {
+      wide.push_back(line.replace(place, std::string("漢字").size(), "abcd"));
+    }
+  }
+  EXPECT_EQ(narrow.size(), 1U);
+  EXPECT_EQ(narrow, wide);
+}
+
 TEST(SweepText, OneSettingOfEachVariantNeedsNoGrid) {
   SweepData data = grid_of({}, {{"old", "./a"}, {"new", "./b"}});
   add_runs(data, [](const SweepCell& cell) { return cell.variant == 0 ? 2e6 : 1e6; });

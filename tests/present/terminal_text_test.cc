@@ -18,6 +18,20 @@ TEST(TerminalText, CountsCharactersNotBytes) {
   EXPECT_EQ(cut("a\tb", 3), "a?b");
 }
 
+TEST(TerminalText, CountsTheColumnsOfWideCharacters) {
+  EXPECT_EQ(width_of("漢字 한글 カナ ｆ 🚀"), 20u);
+  EXPECT_EQ(width_of("ﾊﾝ → 1.00 × ┃█"), 14u) << "ambiguous and half-width ones are narrow";
+  EXPECT_EQ(width_of("e\u0301"), 1u) << "a combining accent";
+  EXPECT_EQ(pad_right("漢字", 5), "漢字 ");
+  EXPECT_EQ(pad_left("漢字", 5), " 漢字");
+  EXPECT_EQ(cut("漢字漢字", 8), "漢字漢字");
+  EXPECT_EQ(cut("漢字漢字", 7), "漢字漢…");
+  EXPECT_EQ(cut("漢字漢字", 6), "漢字…");
+  EXPECT_EQ(cut("漢字", 1), "…");
+  EXPECT_EQ(wrap("漢字 漢字", 8), (std::vector<std::string>{"漢字", "漢字"}));
+  EXPECT_EQ(width_of("\xE6\xBC"), 1u) << "no valid character";
+}
+
 TEST(TerminalText, BarsCountInEighths) {
   EXPECT_EQ(bar(0, 4), "");
   EXPECT_EQ(bar(1, 4), "████");
