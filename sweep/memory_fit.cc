@@ -122,7 +122,7 @@ std::optional<Interval> inverse_prediction(const Line& line, double limit) {
 
 }  // namespace
 
-MemoryFitResult fit_memory(std::span<const MemoryPoint> points, double limit) {
+MemoryFitResult fit_memory(std::span<const MemoryPoint> points, double limit, double spare) {
   if (Settings(points).count() < 2) return {std::nullopt, "needs 2 settings"};
   if (limit <= 0) return {std::nullopt, "limit not known"};
   const std::vector<MemoryPoint> used = above_the_floor(points);
@@ -138,11 +138,12 @@ MemoryFitResult fit_memory(std::span<const MemoryPoint> points, double limit) {
   fit.largest = whole_value((limit - line.base()) / line.slope);
   if (line.freedom() < 1) return {fit, ""};  // two runs: a point
   const auto interval = inverse_prediction(line, limit);
-  if (!interval) {
+  const auto without_spare = inverse_prediction(line, limit + spare);
+  if (!interval || !without_spare) {
     return {std::nullopt,
             line.freedom() < kFewFreedom ? "needs more settings" : "grows too little to tell"};
   }
-  fit.interval = Interval{whole_value(interval->low), whole_value(interval->high)};
+  fit.interval = Interval{whole_value(interval->low), whole_value(without_spare->high)};
   return {fit, ""};
 }
 

@@ -139,7 +139,8 @@ void fit_scan(const SweepReport& report, const SweepData& data, Scan& scan) {
   const std::string limit = report.plan.meta_text("memory_limit_bytes");
   const bool address = !limit.empty();
   const double bytes = address ? std::stod(limit) : available_bytes(data);
-  auto [fit, why_not] = fit_memory(memory_points(report, scan, data, address), bytes);
+  auto [fit, why_not] =
+      fit_memory(memory_points(report, scan, data, address), bytes, address ? kSpareAddresses : 0);
   scan.no_memory_fit = std::move(why_not);
   if (!fit) return;
   fit->of_address_space = address;

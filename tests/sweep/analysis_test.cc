@@ -217,6 +217,14 @@ TEST(SweepMemory, TheLargestThatFitsIsWhereTheLineMeetsTheLimit) {
   EXPECT_NEAR(fit->interval->high, 900, 1);
 }
 
+TEST(SweepMemory, TheIntervalEndsWhereTheLineMeetsTheLimitWithoutWhatIsSpare) {
+  const auto fit = fit_memory(line(1e8, 1e6, {1, 10, 100, 200}), 1e9, 5e7).fit;
+  ASSERT_TRUE(fit && fit->interval);
+  EXPECT_EQ(fit->largest, 900);
+  EXPECT_NEAR(fit->interval->low, 900, 1);
+  EXPECT_NEAR(fit->interval->high, 950, 1);
+}
+
 // Against many lines with noise: the interval holds the value at which a new run meets the limit.
 TEST(SweepMemory, TheIntervalHoldsTheTruth) {
   std::mt19937_64 random(11);
@@ -328,6 +336,9 @@ TEST(SweepMemory, ALimitIsComparedWithTheAddressSpace) {
   ASSERT_TRUE(report.scans[0].memory);
   EXPECT_TRUE(report.scans[0].memory->of_address_space);
   EXPECT_EQ(report.scans[0].memory->largest, 400);
+  ASSERT_TRUE(report.scans[0].memory->interval);
+  EXPECT_NEAR(report.scans[0].memory->interval->low, 400, 1);
+  EXPECT_NEAR(report.scans[0].memory->interval->high, 467, 1) << "without 128 MiB of malloc's";
   EXPECT_EQ(report.scans[0].memory->smallest_that_failed, 512);
 }
 
