@@ -2,19 +2,15 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include "analyzer/code_points.h"
 #include "store/utf8.h"
 
 namespace stepscope {
 namespace {
-
-struct CodeRange {
-  char32_t first, last;
-};
 
 // Sorted.
 constexpr std::array kUnfit = {
@@ -27,23 +23,8 @@ constexpr std::array kUnfit = {
     CodeRange{0xE0000, 0xE0FFF},
 };
 
-bool is_unfit(char32_t c) {
-  const auto* range = std::find_if(kUnfit.begin(), kUnfit.end(),
-                                   [c](const CodeRange& each) { return c <= each.last; });
-  return range != kUnfit.end() && c >= range->first;
-}
-
 std::size_t length_of(unsigned char lead) {
   return lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-}
-
-// The code point of `bytes`, one character of valid UTF-8.
-char32_t code_of(std::string_view bytes) {
-  const auto lead = static_cast<unsigned char>(bytes[0]);
-  char32_t code = bytes.size() == 1 ? lead : lead & (0xFFU >> (bytes.size() + 1));
-  for (const char c : bytes.substr(1))
-    code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
-  return code;
 }
 
 // Valid text with each unfit character replaced by `replace(code)`.
@@ -54,7 +35,7 @@ std::string replace_unfit(std::string_view valid, const Replace& replace) {
   while (!valid.empty()) {
     const std::string_view bytes = valid.substr(0, length_of(static_cast<unsigned char>(valid[0])));
     const char32_t code = code_of(bytes);
-    is_unfit(code) ? text.append(replace(code)) : text.append(bytes);
+    is_in(kUnfit, code) ? text.append(replace(code)) : text.append(bytes);
     valid.remove_prefix(bytes.size());
   }
   return text;

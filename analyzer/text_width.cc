@@ -3,14 +3,11 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/code_points.h"
 #include "analyzer/printable.h"
 
 namespace stepscope {
 namespace {
-
-struct CodeRange {
-  char32_t first, last;
-};
 
 // Sorted. East_Asian_Width W and F of Unicode 15 (EastAsianWidth.txt), without the gaps that no
 // character is assigned to.
@@ -50,12 +47,6 @@ constexpr std::array kCombining = {
     CodeRange{0x20D0, 0x20FF}, CodeRange{0xFE20, 0xFE2F},
 };
 
-template <std::size_t Size>
-bool is_in(const std::array<CodeRange, Size>& ranges, char32_t c) {
-  const auto range = std::ranges::lower_bound(ranges, c, {}, &CodeRange::last);
-  return range != ranges.end() && c >= range->first;
-}
-
 bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
 // The first character of `text`, which is not empty, with the bytes that continue it.
@@ -67,9 +58,7 @@ std::string_view first_character(std::string_view text) {
 std::size_t columns_of(std::string_view character) {
   const auto lead = static_cast<unsigned char>(character[0]);
   if (lead < 0xC0 || character.size() > 4) return continues(character[0]) ? 0 : 1;
-  char32_t code = lead & (0xFFU >> (character.size() + 1));
-  for (const char c : character.substr(1))
-    code = (code << 6U) | (static_cast<unsigned char>(c) & 0x3FU);
+  const char32_t code = code_of(character);
   if (is_in(kCombining, code)) return 0;
   return is_in(kWide, code) ? 2 : 1;
 }
