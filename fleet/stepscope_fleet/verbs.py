@@ -111,14 +111,19 @@ def _add(arguments: argparse.Namespace) -> int:
                 arguments.watch,
                 arguments.groups,
             )
-            for line in added.left_out:
-                write_error("lake", line)
-            write_out("\n".join([plain(added.text), *(f"ops {rank}" for rank in added.slow_ranks)]))
         except (Problem, OSError) as error:  # the others are still added
             line = line_about(error)
             # It may be about the lake, such as a full disk.
             named = line if line.startswith(f"{store}: ") else f"{store}: not added; {line}"
             write_error("lake", named)
+            code = 3
+            continue
+        for line in added.left_out:
+            write_error("lake", line)
+        try:
+            write_out("\n".join([plain(added.text), *(f"ops {rank}" for rank in added.slow_ranks)]))
+        except (Problem, OSError) as error:
+            write_error("lake", line_about(error))
             code = 3
     return code
 
