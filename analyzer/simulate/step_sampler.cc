@@ -60,13 +60,15 @@ void StepSampler::begin_step(std::size_t step, bool ops_recorded) {
   std::fill(std::begin(helper_runs_), std::end(helper_runs_), false);
 }
 
+std::size_t StepSampler::blocks() const {
+  return ordinals_.empty() ? 0 : ordinals_.back() / kBlockSteps / stride_ + 1;
+}
+
 void StepSampler::thin_out() {
-  const bool one_block =
-      ordinals_.empty() || ordinals_.back() / kBlockSteps == ordinals_.front() / kBlockSteps;
-  if (!one_block) {
-    stride_ *= 2;
-  } else if (of_block_ > 1) {
+  if (of_block_ > 1 && blocks() < 2 * kMinBlocks) {
     of_block_ /= 2;
+  } else if (blocks() > 1) {
+    stride_ *= 2;
   } else {
     sample_.too_large = true;
   }

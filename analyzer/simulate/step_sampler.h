@@ -3,7 +3,8 @@
 // Memory: at most kMaxTasks tasks of at most kMaxSteps steps; with kFewSteps large steps, four
 // times as many. Beyond that, every second block of kBlockSteps neighbours is dropped, and from
 // then on half as many blocks are taken: the replayed steps stay spread over the run, however long
-// it is. Neighbours are taken together because one step may defer work to the next.
+// it is. Neighbours are taken together because one step may defer work to the next. If that would
+// leave fewer than kMinBlocks blocks, each block loses half of its steps instead.
 //
 // Thread safety: none.
 #pragma once
@@ -33,11 +34,12 @@ struct StepSample {
 
 class StepSampler : public FrameObserver {
  public:
-  // Each piece of advice replays all tasks: 5 ms.
+  // Each piece of advice replays all tasks: 5 ms, or 20 ms with large steps.
   static constexpr std::size_t kMaxTasks = std::size_t{1} << 16;
-  static constexpr std::size_t kFewSteps = 4;
+  static constexpr std::size_t kFewSteps = 16;
   static constexpr std::size_t kMaxSteps = 512;
   static constexpr std::size_t kBlockSteps = 8;
+  static constexpr std::size_t kMinBlocks = 4;
 
   // `eligible(step, ops_recorded)`: whether the step may be taken.
   explicit StepSampler(std::function<bool(std::size_t, bool)> eligible,
@@ -59,6 +61,7 @@ class StepSampler : public FrameObserver {
   [[nodiscard]] bool in_sample(std::size_t ordinal) const;
   [[nodiscard]] std::size_t hard_limit() const { return 4 * most_tasks_; }
   [[nodiscard]] bool takes_too_much() const;
+  [[nodiscard]] std::size_t blocks() const;  // of which steps are held
   void thin_out();
 
   std::function<bool(std::size_t, bool)> eligible_;

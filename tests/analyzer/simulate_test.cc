@@ -251,12 +251,12 @@ TEST(StepSampler, StaysSmallAndSpread) {
   for (const SampledStep& step : sample.steps) EXPECT_EQ(step.tasks.size(), 20u);
 }
 
-// Four steps of 40 pieces each.
-StepSample sample_large_steps(std::size_t most_tasks) {
+// Steps of 40 pieces each.
+StepSample sample_large_steps(std::size_t most_tasks, std::size_t steps = 4) {
   StepSampler sampler([](std::size_t, bool) { return true; }, most_tasks);
   std::vector<Span> spans(1);
   std::vector<OpRun> runs(20);
-  for (std::size_t step = 0; step < 4; ++step) {
+  for (std::size_t step = 0; step < steps; ++step) {
     const auto start = session_time(static_cast<std::int64_t>(step) * 1000);
     spans[0].range = {start, start + Duration(1000)};
     for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -281,6 +281,13 @@ TEST(StepSampler, AFewLargeStepsAreBetterThanNone) {
   const StepSample sample = sample_large_steps(40);
   EXPECT_FALSE(sample.too_large);
   EXPECT_EQ(sample.steps.size(), 4u);
+}
+
+TEST(StepSampler, AFewLargeStepsAreSpreadOverTheRun) {
+  const StepSample sample = sample_large_steps(40, 60);
+  ASSERT_GE(sample.steps.size(), 2u);
+  EXPECT_LE(sample.steps.size(), 4u);
+  EXPECT_GE(sample.steps.back().index, 30u);
 }
 
 }  // namespace
