@@ -15,6 +15,8 @@ std::string withheld_text(const ReplayReport& replay) {
     case Withheld::kUnexplained:
       return "the recorded dependencies explain a step of " + time_text(replay.replayed_ns) +
              ", not the measured " + time_text(replay.measured_ns);
+    case Withheld::kUnrepresentative:
+      return "the steps that can be replayed are too unlike the other steps";
     case Withheld::kNothing:
       break;
   }

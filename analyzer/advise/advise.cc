@@ -8,6 +8,7 @@
 
 #include "analyzer/advise/rules.h"
 #include "analyzer/process_tree.h"
+#include "analyzer/verdict/summary.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -130,9 +131,20 @@ bool sees_data_again(const std::vector<Phase>& phases) {
   return std::any_of(end, phases.end(), [](const Phase& p) { return p.kind == PhaseKind::kInput; });
 }
 
-std::vector<double> step_times(const LoopReport& report) {
-  std::vector<double> times;
-  for (const Step& step : report.steps) times.push_back(static_cast<double>(to_ns(step.dur)));
+// A device may be idle at other times than those in which the loop's thread waits for input, and
+// inferred waits are known only on average in steps without ops.
+bool knows_input_of_each_step(const LoopReport& report) {
+  return report.device == DeviceId::kNone && !(report.input.inferred && report.recording.removed);
+}
+
+StepTimes step_times(const LoopReport& report) {
+  const bool with_input = knows_input_of_each_step(report);
+  StepTimes times;
+  for (const Step& step : report.steps) {
+    times.step_ns.push_back(static_cast<double>(to_ns(step.dur)));
+    if (with_input)
+      times.input_ns.push_back(static_cast<double>(exposed_ns(step, Category::kInput)));
+  }
   return times;
 }
 
@@ -140,7 +152,7 @@ std::vector<double> step_times(const LoopReport& report) {
 
 std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const PhaseSplit* split,
                                                 StepSample sample) {
-  std::vector<double> times = step_times(report);
+  StepTimes times = step_times(report);
   if (split != nullptr && report.recording.removed) {
     // A step gets shorter by as much as the tasks of the loop's thread.
     for (SampledStep& step : sample.steps) {
@@ -148,7 +160,11 @@ std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const 
         if (task.kind != TaskKind::kHost) continue;
         const auto before = static_cast<double>(task.dur_ns);
         task.dur_ns = std::llround(before * split->net_share(task.category, task.phase));
-        if (task.lane == kLoopLane) times[step.index] -= before - static_cast<double>(task.dur_ns);
+        if (task.lane != kLoopLane) continue;
+        const double removed = before - static_cast<double>(task.dur_ns);
+        times.step_ns[step.index] -= removed;
+        if (task.category == Category::kInput && !times.input_ns.empty())
+          times.input_ns[step.index] -= removed;
       }
     }
   }

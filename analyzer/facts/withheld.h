@@ -10,7 +10,8 @@ enum class Withheld : std::uint8_t {
   kTooManyStreams,  // of the device
   kTooManyTasks,    // in a step
   kNoSteps,
-  kUnexplained,  // the recorded dependencies do not explain the step time
+  kUnexplained,       // the recorded dependencies do not explain the step time
+  kUnrepresentative,  // the steps that could be replayed are unlike the others
 };
 
 }  // namespace stepscope

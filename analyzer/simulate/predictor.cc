@@ -5,16 +5,12 @@
 #include <numeric>
 #include <utility>
 
-#include "analyzer/median.h"
-
 namespace stepscope {
 namespace {
 
 // Each prediction examines all streams. Programs have a few; those that create one per batch have
 // some hundred.
 constexpr std::size_t kMaxStreams = 4096;
-
-constexpr double kSlow = 1.2;  // × the median: slower steps are weighted as slow ones
 
 double mean_of(const std::vector<double>& values) {
   return values.empty() ? 0
@@ -24,12 +20,12 @@ double mean_of(const std::vector<double>& values) {
 
 }  // namespace
 
-Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
+Predictor::Predictor(StepSample sample, const StepTimes& times,
                      const std::vector<std::size_t>& analysed,
                      const std::vector<std::size_t>& replayed)
     : paths_(std::move(sample.paths)) {
   std::vector<double> all;
-  for (const std::size_t i : analysed) all.push_back(step_ns[i]);
+  for (const std::size_t i : analysed) all.push_back(times.step_ns[i]);
   measured_ns_ = mean_of(all);
   std::erase_if(sample.steps, [&](const SampledStep& step) {
     return !std::binary_search(replayed.begin(), replayed.end(), step.index);
@@ -42,20 +38,22 @@ Predictor::Predictor(StepSample sample, const std::vector<double>& step_ns,
     withheld_ = sample.too_large ? Withheld::kTooManyTasks : Withheld::kNoSteps;
     return;
   }
-  for (const SampledStep& step : sample.steps) {
-    measured_.push_back(step_ns[step.index]);
-  }
+  RepresentativeSample representative = represent(std::move(sample.steps), times, analysed);
+  measured_ = std::move(representative.measured_ns);
+  weights_ = std::move(representative.weights);
+  steps_ = representative.steps.size() - representative.stand_ins;
   graph_.lanes = sample.lanes;
   graph_.streams = std::move(sample.streams);
-  assemble(std::move(sample.steps));
-  set_weights(step_ns, analysed);
+  assemble(representative.steps);
   baseline_ = summarise(replay(graph_));
+  if (representative.input_gap > kMaxInputGap || representative.rest_gap > kMaxRestGap)
+    withheld_ = Withheld::kUnrepresentative;
   if (replay_error() > kMaxReplayError) withheld_ = Withheld::kUnexplained;
 }
 
 // Repeats the last steps before the first, as often as needed, so that the first find the pipelines
 // as they are in the middle of a run.
-void Predictor::assemble(std::vector<SampledStep> steps) {
+void Predictor::assemble(const std::vector<SampledStep>& steps) {
   std::size_t tasks = 0;
   for (const SampledStep& step : steps) tasks += step.tasks.size();
   const std::size_t affordable = std::max<std::size_t>(
@@ -73,30 +71,6 @@ void Predictor::assemble(std::vector<SampledStep> steps) {
     graph_.steps.push_back(steps[from].index);
   }
   graph_.first_counted = warm_up;
-}
-
-// Post-stratification: in a run with a stall every 50 steps, the sample may have more or fewer
-// stalls than the run. Usual steps represent the usual ones, slow steps the slow ones.
-void Predictor::set_weights(const std::vector<double>& step_ns,
-                            const std::vector<std::size_t>& analysed) {
-  std::vector<double> all;
-  for (const std::size_t i : analysed) all.push_back(step_ns[i]);
-  const double threshold = kSlow * upper_median(all);
-  const auto sum = [&](const std::vector<double>& times, bool slow) {
-    double total = 0;
-    for (const double time : times) total += (time > threshold) == slow ? time : 0;
-    return total;
-  };
-  const double slow_in_sample = sum(measured_, true), usual_in_sample = sum(measured_, false);
-  const double slow = sum(all, true), usual = sum(all, false);
-  const bool both = slow_in_sample > 0 && usual_in_sample > 0;
-  const double any = (slow + usual) / (slow_in_sample + usual_in_sample);
-  for (const double time : measured_) {
-    const double weight = !both              ? any
-                          : time > threshold ? slow / slow_in_sample
-                                             : usual / usual_in_sample;
-    weights_.push_back(weight / static_cast<double>(all.size()));
-  }
 }
 
 double Predictor::replay_error() const {
@@ -135,9 +109,12 @@ Prediction Predictor::summarise(const Replay& replayed) const {
   result.step_ns = std::accumulate(times.begin(), times.end(), 0.0);
   const Interval ratio = bootstrap_ratio(times, measured);
   result.ci95 = {ratio.low * measured_ns_, ratio.high * measured_ns_};
-  const double exposed = std::accumulate(replayed.exposed.begin(), replayed.exposed.end(), 0.0);
-  for (std::size_t i = 0; i < result.exposed.size() && exposed > 0; ++i)
-    result.exposed[i] = replayed.exposed[i] / exposed * result.step_ns;
+  for (std::size_t i = 0; i < replayed.exposed.size(); ++i) {
+    for (std::size_t c = 0; c < result.exposed.size(); ++c)
+      result.exposed[c] += weights_[i % weights_.size()] * replayed.exposed[i][c];
+  }
+  const double exposed = std::accumulate(result.exposed.begin(), result.exposed.end(), 0.0);
+  for (double& ns : result.exposed) ns *= exposed > 0 ? result.step_ns / exposed : 0;
   return result;
 }
 

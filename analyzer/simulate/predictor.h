@@ -1,8 +1,8 @@
 // Predicts the step time of a loop under a change: replays a sample of steps with the change,
 // scaled to all analysed steps.
 //
-// First replays them unchanged. If that does not reproduce the measured time, the graph does not
-// explain the step time, and nothing is predicted.
+// Predicts nothing if these steps are unlike the others, or if replaying them unchanged does not
+// reproduce the measured time: then the graph does not explain the step time.
 //
 // Thread safety: predict() may be called from several threads.
 #pragma once
@@ -16,12 +16,17 @@
 
 #include "analyzer/facts/withheld.h"
 #include "analyzer/simulate/replay.h"
+#include "analyzer/simulate/represent.h"
 #include "analyzer/simulate/step_sampler.h"
 #include "analyzer/verdict/bootstrap.h"
 
 namespace stepscope {
 
-inline constexpr double kMaxReplayError = 0.02;     // of the measured step
+inline constexpr double kMaxReplayError = 0.02;  // of the measured step
+// How far the steps that can be replayed may be from those that they represent, relative to the
+// mean step. Rounds of the same program differ by more than the second.
+inline constexpr double kMaxInputGap = 0.1;
+inline constexpr double kMaxRestGap = 0.2;
 inline constexpr std::size_t kWarmUpReplayed = 32;  // steps, so that batch queues fill
 // After them at least this many are replayed, a short sample several times, because workers deliver
 // in turn.
@@ -41,19 +46,18 @@ class Predictor {
  public:
   Predictor() = default;  // predicts nothing: no steps
 
-  // `step_ns`: the measured time of each step of the loop; `analysed`: the indexes of the steps to
-  // predict, `replayed`: of those that may be replayed for it, both in order. The two are the same
-  // unless ops were recorded in some steps only.
-  Predictor(StepSample sample, const std::vector<double>& step_ns,
-            const std::vector<std::size_t>& analysed, const std::vector<std::size_t>& replayed);
-  Predictor(StepSample sample, const std::vector<double>& step_ns,
-            const std::vector<std::size_t>& analysed)
-      : Predictor(std::move(sample), step_ns, analysed, analysed) {}
+  // `times`: of each step of the loop; `analysed`: the indexes of the steps to predict, `replayed`:
+  // of those that may be replayed for it, both in order. The two are the same unless ops were
+  // recorded in some steps only.
+  Predictor(StepSample sample, const StepTimes& times, const std::vector<std::size_t>& analysed,
+            const std::vector<std::size_t>& replayed);
+  Predictor(StepSample sample, const StepTimes& times, const std::vector<std::size_t>& analysed)
+      : Predictor(std::move(sample), times, analysed, analysed) {}
 
   // Why nothing can be predicted.
   [[nodiscard]] Withheld withheld() const { return withheld_; }
-  [[nodiscard]] std::size_t steps() const { return measured_.size(); }  // replayed
-  [[nodiscard]] double measured_ns() const { return measured_ns_; }     // mean of all analysed
+  [[nodiscard]] std::size_t steps() const { return steps_; }         // replayed, no stand-ins
+  [[nodiscard]] double measured_ns() const { return measured_ns_; }  // mean of all analysed
   [[nodiscard]] double replayed_ns() const { return baseline_.step_ns; }
   [[nodiscard]] double replay_error() const;  // relative
   [[nodiscard]] const Prediction& baseline() const { return baseline_; }
@@ -66,15 +70,15 @@ class Predictor {
   [[nodiscard]] const StepGraph& graph() const { return graph_; }
 
  private:
-  void assemble(std::vector<SampledStep> steps);
-  void set_weights(const std::vector<double>& step_ns, const std::vector<std::size_t>& analysed);
+  void assemble(const std::vector<SampledStep>& steps);
   [[nodiscard]] Replay replay_with(const Change& change) const;
   [[nodiscard]] std::vector<double> weighted(const Replay& replayed) const;  // by step
   [[nodiscard]] Prediction summarise(const Replay& replayed) const;
 
   OpPaths paths_;
   StepGraph graph_;
-  std::vector<double> measured_;  // of the replayed steps, ns
+  std::size_t steps_ = 0;
+  std::vector<double> measured_;  // of the replayed steps and stand-ins, ns
   std::vector<double> weights_;   // of their times, so that they represent all analysed steps
   double measured_ns_ = 0;
   Prediction baseline_;

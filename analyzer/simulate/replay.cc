@@ -47,17 +47,18 @@ class Player {
     lane.end = plus(start, task.dur_ns);
     lane.category = task.category;
     if (task.lane != kLoopLane || task.step < graph_.first_counted) return;
-    const auto at = [&](Category c) -> double& {
-      return result_.exposed[static_cast<std::size_t>(c)];
-    };
+    const auto at = [&](Category c) -> double& { return exposed_[static_cast<std::size_t>(c)]; };
     at(waited_for) += static_cast<double>(start - free);
     at(task.category) += static_cast<double>(task.dur_ns);
   }
 
   void end_step(std::size_t position) {
     const std::int64_t now = lanes_[kLoopLane].end;
-    if (position >= graph_.first_counted)
+    if (position >= graph_.first_counted) {
       result_.steps.push_back(static_cast<double>(now - step_begin_));
+      result_.exposed.push_back(exposed_);
+      exposed_ = {};
+    }
     step_begin_ = now;
     if (position + 1 == graph_.first_counted) {
       counted_begin_ = now;
@@ -86,6 +87,7 @@ class Player {
   std::int64_t step_begin_ = 0;
   std::int64_t counted_begin_ = 0;
   std::int64_t backlog_begin_ = 0;
+  std::array<double, kCategoryCount> exposed_{};  // in the current step
   Replay result_;
 };
 

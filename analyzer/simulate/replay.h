@@ -11,9 +11,9 @@ namespace stepscope {
 
 struct Replay {
   std::vector<double> steps;  // ns, one for each counted position
-  // What the loop's lane spent its time on, per category, over the counted steps; a wait has the
+  // What the loop's lane spent its time on, per category, in each counted position; a wait has the
   // category of what it waited for.
-  std::array<double, kCategoryCount> exposed{};
+  std::vector<std::array<double, kCategoryCount>> exposed;
   // 1, unless the loop only enqueues work and a device cannot keep up: then the step time in the
   // long run, relative to the mean of `steps`.
   double behind = 1;

@@ -119,12 +119,13 @@ TEST(Predictor, WithholdsWhatItCannotExplain) {
   }
   std::vector<std::size_t> all(10);
   for (std::size_t i = 0; i < all.size(); ++i) all[i] = i;
-  const Predictor unlike(sample, std::vector<double>(10, 1000), all);
+  const Predictor unlike(sample, {std::vector<double>(10, 1000), {}}, all);
   EXPECT_EQ(withheld_text({.replayed_ns = unlike.replayed_ns(),
                            .measured_ns = unlike.measured_ns(),
                            .withheld = unlike.withheld()}),
             "the recorded dependencies explain a step of 970 ns, not the measured 1.00 µs");
-  EXPECT_EQ(Predictor(sample, std::vector<double>(10, 980), all).withheld(), Withheld::kNothing);
+  EXPECT_EQ(Predictor(sample, {std::vector<double>(10, 980), {}}, all).withheld(),
+            Withheld::kNothing);
 }
 
 // A run in which every 50th step takes ten times as long, sampled with more of them than there are.
@@ -141,12 +142,135 @@ TEST(Predictor, StepsOfEachKindStandForTheirKind) {
     step.tasks[0].dur_ns = static_cast<std::int64_t>(times[i]);
     sample.steps.push_back(step);
   }
-  const Predictor predictor(std::move(sample), times, all);
+  const Predictor predictor(std::move(sample), {times, {}}, all);
   EXPECT_NEAR(predictor.replayed_ns(), 1180, 1e-6);
   EXPECT_NEAR(predictor.step_ns([](StepGraph& graph) {
     for (Task& task : graph.tasks) task.dur_ns = std::min<std::int64_t>(task.dur_ns, 1000);
   }),
               1000, 1e-6);
+}
+
+// A run whose steps are known by their input and the rest, in µs.
+class KnownRun {
+ public:
+  void add_step(std::int64_t input, std::int64_t rest) {
+    all_.push_back(inputs_.size());
+    inputs_.push_back(input * 1000);
+    rests_.push_back(rest * 1000);
+  }
+  void add_steps(int count, std::int64_t input, std::int64_t rest) {
+    for (int i = 0; i < count; ++i) add_step(input, rest);
+  }
+
+  // A predictor that can replay only these steps.
+  [[nodiscard]] Predictor sampled(const std::function<bool(std::size_t)>& takes) const {
+    StepSample sample;
+    StepTimes times;
+    for (const std::size_t i : all_) {
+      times.step_ns.push_back(static_cast<double>(inputs_[i] + rests_[i]));
+      times.input_ns.push_back(static_cast<double>(inputs_[i]));
+      if (!takes(i)) continue;
+      SampledStep step{i, {}, std::vector<Task>(2)};
+      step.tasks[0].dur_ns = inputs_[i];
+      step.tasks[0].category = Category::kInput;
+      step.tasks[1].dur_ns = rests_[i];
+      sample.steps.push_back(step);
+    }
+    return {std::move(sample), times, all_};
+  }
+
+ private:
+  std::vector<std::int64_t> inputs_, rests_;
+  std::vector<std::size_t> all_;
+};
+
+double input_ns(const Prediction& prediction) {
+  return prediction.exposed[static_cast<std::size_t>(Category::kInput)];
+}
+
+Prediction with_workers(const Predictor& predictor, int workers) {
+  return predictor.predict([workers](StepGraph& graph) { input_on_workers(graph, workers); });
+}
+
+// The wait stays as it is while the rest of a step grows, and only early steps can be replayed.
+TEST(Predictor, WithholdsWhatRestsOnStepsUnlikeTheOthers) {
+  KnownRun run;
+  for (int i = 0; i < 60; ++i) run.add_step(11'000, 10'000 + i * 1'500);
+  const auto withheld = [&](const std::function<bool(std::size_t)>& takes) {
+    return run.sampled(takes).withheld();
+  };
+  EXPECT_EQ(withheld([](std::size_t i) { return i < 4; }), Withheld::kUnrepresentative);
+  EXPECT_EQ(withheld([](std::size_t i) { return i % 10 == 4; }), Withheld::kNothing);
+}
+
+TEST(Predictor, WithholdsWhatRestsOnOtherInput) {
+  KnownRun run;
+  run.add_steps(10, 15'000, 5'000);
+  run.add_steps(90, 5'000, 15'000);
+  EXPECT_EQ(run.sampled([](std::size_t i) { return i < 10; }).withheld(),
+            Withheld::kUnrepresentative);
+}
+
+TEST(Predictor, NoChangeOfTheInputSavesMoreThanTheRunWaits) {
+  KnownRun run;
+  for (int i = 0; i < 100; ++i) run.add_step(i < 10 ? 5'000 : 4'000, i < 10 ? 10'000 : 12'000);
+  const Predictor predictor = run.sampled([](std::size_t i) { return i < 10; });
+  ASSERT_EQ(predictor.withheld(), Withheld::kNothing);
+  EXPECT_NEAR(input_ns(predictor.baseline()), 4.1e6, 1);
+  EXPECT_NEAR(with_workers(predictor, 8).step_ns, 11.8e6, 1);
+}
+
+// One item of 500 takes 3 s: 6 ms a step, which no number of workers hides.
+TEST(Predictor, AStallThatIsNotInTheSampleStays) {
+  for (const bool sampled : {false, true}) {
+    KnownRun run;
+    for (int i = 0; i < 500; ++i)
+      run.add_step(i == 190 ? 3'000'000 : i % 7 == 0 ? 13'000 : 10'000, 500);
+    const Predictor predictor =
+        run.sampled([sampled](std::size_t i) { return i == 190 ? sampled : (i / 8) % 2 == 0; });
+    ASSERT_EQ(predictor.withheld(), Withheld::kNothing);
+    EXPECT_EQ(predictor.steps(), sampled ? 253U : 252U);
+    EXPECT_NEAR(predictor.replayed_ns(), predictor.measured_ns(), 1);
+    const Prediction predicted = with_workers(predictor, 16);
+    EXPECT_GT(predicted.step_ns, 6e6);
+    EXPECT_LT(predicted.step_ns, 7e6);
+    EXPECT_LT(predicted.ci95.low, 6e6);
+    EXPECT_GT(predicted.ci95.high, 10e6);
+  }
+}
+
+// The same from a recording: of 1,200 steps, the sampler chooses about 300.
+TEST(Predictor, TheReplayedInputIsThatOfTheReport) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  std::int64_t at = 0;
+  for (int i = 0; i < 1200; ++i) {
+    const std::int64_t input = i == 190 ? 300'000'000 : i % 7 == 0 ? 130'000 : 100'000;
+    builder.phase(main, PhaseKind::kInput, at, at + input, 0, "train");
+    builder.op(main, "aten::linear", at + input + 1'000, at + input + 20'000);
+    at += input + 21'000;
+  }
+  const LoopReport loop = report_of(builder);
+  ASSERT_EQ(loop.replay.withheld, Withheld::kNothing);
+  ASSERT_LT(loop.replay.steps, 600);
+  EXPECT_NEAR(input_ns(loop.predictor->baseline()),
+              share_of(loop.shares, Category::kInput) * loop.replay.measured_ns, 10);
+  const double stall_ns = 300e6 / static_cast<double>(loop.analysed.size());
+  EXPECT_GT(with_workers(*loop.predictor, 16).step_ns, stall_ns);
+  EXPECT_LT(with_workers(*loop.predictor, 16).step_ns, stall_ns + 25'000);
+}
+
+// Nobody knows which ops ran in a stall without ops, so no op is blamed for it.
+TEST(Predictor, AnUnknownStallIsNotTheOps) {
+  KnownRun run;
+  for (int i = 0; i < 500; ++i) run.add_step(1'000, i == 190 ? 1'000'000 : 9'000);
+  const Predictor predictor = run.sampled([](std::size_t i) { return i < 100; });
+  ASSERT_EQ(predictor.withheld(), Withheld::kNothing);
+  EXPECT_NEAR(predictor.step_ns([](StepGraph& graph) {
+    for (Task& task : graph.tasks)
+      task.dur_ns = task.category == Category::kOther ? task.dur_ns : 0;
+  }),
+              991e6 / 500, 1e3);
 }
 
 // Steps of 1 ms: 100 µs of host work, an op of 100 µs that launches a kernel of 700 µs after its
