@@ -96,6 +96,9 @@ class Asker {
     result.predicted = loop_.predictor->predict([this](StepGraph& graph) {
       for (const Change& change : changes_) change(graph);
     });
+    const bool only_input = question.ops.empty() && question.launch.empty() &&
+                            question.copies.empty() && question.sync.empty();
+    if (only_input) limit_by_input(result.predicted);
     limit_by_cores(result.predicted);
     result.notes = std::move(notes_);
     result.loop = std::move(loop_);
@@ -297,15 +300,27 @@ class Asker {
     }
   }
 
+  // A change of the input saves at most the time that the report calls input. With a device, the
+  // report's input is the device's idle time, not the wait of the loop's thread.
+  void limit_by_input(Prediction& predicted) const {
+    if (loop_.device != DeviceId::kNone) return;
+    const double least = context_.step_ns() * (1 - context_.share(Category::kInput));
+    if (predicted.step_ns < least) raise_to(predicted, least);
+  }
+
+  static void raise_to(Prediction& predicted, double least) {
+    // The batches come that much later.
+    predicted.exposed[static_cast<std::size_t>(Category::kInput)] += least - predicted.step_ns;
+    predicted.step_ns = least;
+    predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
+  }
+
   // Workers share the cores with the training.
   void limit_by_cores(Prediction& predicted) {
     if (workers_ == 0) return;
     const double least = least_step_ns(context_);
     if (predicted.step_ns >= least) return;
-    // The batches come that much later.
-    predicted.exposed[static_cast<std::size_t>(Category::kInput)] += least - predicted.step_ns;
-    predicted.step_ns = least;
-    predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
+    raise_to(predicted, least);
     notes_.push_back({.cores = context_.cores(),
                       .cores_left = context_.cores_left_by_others(),
                       .least_ns = least});

@@ -43,9 +43,12 @@ std::optional<AdviceFacts> input_cache(const AdviceContext& context) {
   const auto collating = paths_inside(context.predictor.paths(), [&](StringId name) {
     return collates(context.recording.text(name));
   });
-  const double predicted = context.predictor.step_ns(
-      [&](StepGraph& graph) { cache_input(graph, collating, busy_share); });
   const double busy = context.share(Category::kInput) * context.step_ns() * busy_share;
+  const bool of_thread = context.report.device == DeviceId::kNone;
+  const double least = of_thread ? context.step_ns() - busy : 0;
+  const double predicted = std::max(least, context.predictor.step_ns([&](StepGraph& graph) {
+    cache_input(graph, collating, busy_share);
+  }));
 
   AdviceFacts advice;
   advice.rule = "input-cache";

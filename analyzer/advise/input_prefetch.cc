@@ -26,18 +26,21 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
   const bool fetches_ahead = use.loader_processes > 0 || use.loader_threads > 0 ||
                              loader_option(loader, "num_workers").has_value();
   if (!context.input_matters() || fetches_ahead) return std::nullopt;
+  const double input = context.share(Category::kInput) * context.step_ns();
+  const double rest = context.step_ns() - input;
+  // Hiding the whole wait leaves the rest, unless the report describes a device.
+  const double least =
+      std::max(least_step_ns(context), context.report.device == DeviceId::kNone ? rest : 0);
   std::vector<double> steps;
   for (int workers = 1; workers <= most_workers(context); ++workers) {
     const auto on_workers = [workers](StepGraph& graph) { input_on_workers(graph, workers); };
-    steps.push_back(std::max(context.predictor.step_ns(on_workers), least_step_ns(context)));
+    steps.push_back(std::max(context.predictor.step_ns(on_workers), least));
     if (workers > 1 && steps.back() * kAsGood > steps[steps.size() - 2]) break;
   }
   const double best = *std::min_element(steps.begin(), steps.end());
   const auto enough = std::find_if(steps.begin(), steps.end(),
                                    [best](double step) { return step <= best * kAsGood; });
   const auto wanted = static_cast<std::size_t>(enough - steps.begin()) + 1;
-  const double input = context.share(Category::kInput) * context.step_ns();
-  const double rest = context.step_ns() - input;
 
   AdviceFacts advice;
   advice.rule = "input-prefetch";

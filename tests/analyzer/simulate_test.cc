@@ -5,14 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <memory>
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analyzer/analyze.h"
 #include "analyzer/simulate/predictor.h"
 #include "analyzer/simulate/what_if.h"
+#include "analyzer/what_if.h"
 #include "present/replay_words.h"
 #include "store/limits.h"
 #include "tests/analyzer/recording_builder.h"
@@ -218,6 +221,32 @@ TEST(Predictor, NoChangeOfTheInputSavesMoreThanTheRunWaits) {
   ASSERT_EQ(predictor.withheld(), Withheld::kNothing);
   EXPECT_NEAR(input_ns(predictor.baseline()), 4.1e6, 1);
   EXPECT_NEAR(with_workers(predictor, 8).step_ns, 11.8e6, 1);
+}
+
+// Without the input of each step, the sample may have more of it than the run.
+TEST(WhatIf, NoChangeOfTheInputSavesMoreThanTheReportShows) {
+  RecordingBuilder builder;
+  const ThreadId main = builder.thread("main");
+  StepSample sample;
+  for (std::int64_t i = 0; i < 40; ++i) {
+    const std::int64_t at = i * 16'000;
+    builder.phase(main, PhaseKind::kInput, at, at + 4'000, 0, "train");
+    SampledStep step{static_cast<std::size_t>(i), {}, std::vector<Task>(2)};
+    step.tasks[0].dur_ns = 12'000;
+    step.tasks[0].category = Category::kInput;
+    step.tasks[1].dur_ns = 4'000;
+    sample.steps.push_back(step);
+  }
+  const RecordedRun& recording = builder.recording();
+  LoopReport loop = report_of(builder);
+  const double rest = (1 - share_of(loop.shares, Category::kInput)) * loop.replay.measured_ns;
+  loop.predictor = std::make_shared<const Predictor>(
+      sample, StepTimes{std::vector<double>(loop.steps.size(), 16'000), {}}, loop.analysed);
+  WhatIfQuestion question;
+  question.input = {"workers=8"};
+  const auto answer = answer_what_if(recording, std::move(loop), question);
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_NEAR(answer->predicted.step_ns, rest, 1);
 }
 
 // One item of 500 takes 3 s: 6 ms a step, which no number of workers hides.
