@@ -64,7 +64,7 @@ std::vector<std::size_t> balanced_steps(std::span<const double> times,
   const std::vector<Part> parts = parts_of(plain, all);
   const double mean = mean_of(times, plain);
   const double bias = std::abs(weighted_mean(times, parts, cost_ns) - mean);
-  if (bias < kLargestBias * mean || bias < standard_error(times, plain, mean)) return plain;
+  if (bias < kLargestBias * mean || bias < 2 * standard_error(times, plain, mean)) return plain;
 
   double share = 1;
   for (const Part& part : parts) share = std::min(share, part.plain_share());
