@@ -110,13 +110,17 @@ bool has_own_batches(const std::vector<TimeRange>& steps, const std::vector<Phas
   return far * kMany > steps.size();
 }
 
+void find_optimizer_steps(const std::vector<Phase>& phases, Loop& loop) {
+  loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
+  loop.steps = optimizer_steps(phases);
+}
+
 void find_steps(const std::vector<Phase>& phases, Loop& loop) {
   const std::vector<Phase> waits = waits_of_steps(phases);
   loop.marker = StepMarker::kUser;
   loop.steps = user_steps(phases);
   if (loop.steps.empty() && !waits.empty()) {
-    loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
-    loop.steps = optimizer_steps(phases);
+    find_optimizer_steps(phases, loop);
     loop.own_batches = has_own_batches(loop.steps, waits);
     if (!loop.own_batches) loop.steps.clear();
   }
@@ -130,8 +134,7 @@ void find_steps(const std::vector<Phase>& phases, Loop& loop) {
     loop.steps = loader_steps(phases, waits, loop.trains && !loop.replays);
   }
   if (loop.steps.empty()) {
-    loop.marker = runs_closures(phases) ? StepMarker::kClosure : StepMarker::kOptimizer;
-    loop.steps = optimizer_steps(phases);
+    find_optimizer_steps(phases, loop);
   }
   if (loop.steps.empty()) {
     loop.marker = StepMarker::kInferred;
