@@ -227,13 +227,16 @@ struct TwoLevels {
   }
 };
 
+// The steps of a run: from 60 to 460, however many runs there are.
+std::size_t length(unsigned run, unsigned runs) { return 60 + std::size_t{400} * run / runs; }
+
 TEST(Populations, TwoLevelsAreToldApart) {
   const unsigned runs = random_runs(400);
   for (const bool structured : {false, true}) {
     unsigned merged = 0;
     for (unsigned seed = 0; seed < runs; ++seed) {
       Random random(seed);
-      TwoLevels levels(random, 60 + seed, Order::kInterleaved);
+      TwoLevels levels(random, length(seed, runs), Order::kInterleaved);
       if (structured) levels.delay_fast_steps(random);
       const auto kinds = levels.kinds();
       merged += kinds.size() == 1;
@@ -246,11 +249,12 @@ TEST(Populations, TwoLevelsAreToldApart) {
 
 // A level that changes once is a trend. If there are kinds, they do not span both levels.
 TEST(Populations, LevelsInBlocksAreNotCut) {
+  const unsigned runs = random_runs(400);
   for (const Order order : {Order::kMiddle, Order::kEnd}) {
     for (const bool structured : {false, true}) {
-      for (unsigned seed = 0; seed < random_runs(400); ++seed) {
+      for (unsigned seed = 0; seed < runs; ++seed) {
         Random random(seed);
-        TwoLevels levels(random, 60 + seed, order);
+        TwoLevels levels(random, length(seed, runs), order);
         if (structured) levels.delay_fast_steps(random);
         const auto kinds = levels.kinds();
         if (kinds.size() == 1) continue;
