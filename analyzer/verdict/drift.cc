@@ -39,13 +39,13 @@ using Members = std::vector<std::size_t>;
 
 constexpr double kFewSteps = 0.05;  // of the usual kind: that stretch of the run is of other kinds
 
-struct StepTimes {
+struct StepSeries {
   Members members;
   std::vector<double> times;
   std::vector<std::int64_t> numbers;
   std::optional<Trend> trend;
 
-  StepTimes(const LoopReport& report, Members chosen) : members(std::move(chosen)) {
+  StepSeries(const LoopReport& report, Members chosen) : members(std::move(chosen)) {
     for (const std::size_t i : members) {
       times.push_back(static_cast<double>(to_ns(report.steps[i].dur)));
       numbers.push_back(report.steps[i].number);
@@ -63,7 +63,7 @@ Members all_members(const LoopReport& report) {
 }
 
 // Whether the usual steps end or begin at the jump, so that their own trend would not show it.
-bool usual_steps_are_on_one_side(const LoopReport& report, const StepTimes& all) {
+bool usual_steps_are_on_one_side(const LoopReport& report, const StepSeries& all) {
   const std::int64_t jump_at = all.trend->jump_at;
   if (jump_at == 0) return false;
   std::array<double, 2> steps = {}, usual = {};  // before the jump, after it
@@ -91,9 +91,9 @@ Cause cause_of(const LoopReport& report, const std::vector<std::size_t>& members
 
 std::optional<Drift> find_drift(const LoopReport& report) {
   if (report.populations.empty()) return std::nullopt;
-  StepTimes steps(report, all_members(report));
+  StepSeries steps(report, all_members(report));
   if (report.populations.size() > 1 && !(steps.trend && usual_steps_are_on_one_side(report, steps)))
-    steps = StepTimes(report, report.populations.front().members);
+    steps = StepSeries(report, report.populations.front().members);
   if (!steps.trend) return std::nullopt;
   const Ends ends(*steps.trend, steps.numbers);
   Drift drift;
