@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -192,6 +193,8 @@ struct LineUse {
   std::map<std::string, std::int64_t> by_category;  // they, by LineShare::category
   std::int64_t worker_samples = 0;  // of the makers of its batches, while it waited for them
   bool withheld = false;            // samples were taken too late to be reliable
+  // The file and name of each function that contains the loop (lines/loop_functions.h).
+  std::set<std::pair<std::string, std::string>> loop_functions;
 
   // The number that the lines of a place and category are based on.
   [[nodiscard]] std::int64_t samples(LinePlace place, const std::string& category) const {

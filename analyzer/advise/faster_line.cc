@@ -19,6 +19,9 @@ std::string place_text(const LineShare& line, const AdviceContext& context) {
          std::to_string(line.line);
 }
 
+// Such a line would take less time only if the other thread did.
+bool waits_for_a_thread(const LineShare& line) { return line.blocked.starts_with("futex"); }
+
 std::string sql_text(std::string_view text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "''" : std::string(1, c);
@@ -33,20 +36,22 @@ std::optional<AdviceFacts> advice_for(const AdviceContext& context, LinePlace pl
   const FunctionShare& function = functions.front();
   if (function.share < kMinOfCategory) return std::nullopt;
   const LineShare& top = function.top;
-  const bool named = has_name(top.function);
-  const auto predicted = named ? step_with_faster(context, place, category, function.share, kTwice)
-                               : step_with_faster_line(context, top.file, top.line, kTwice);
+  if (waits_for_a_thread(top)) return std::nullopt;
+  const auto predicted = function.one_line
+                             ? step_with_faster_line(context, top.file, top.line, kTwice)
+                             : step_with_faster(context, place, category, function.share, kTwice);
   if (!predicted) return std::nullopt;
   AdviceFacts advice;
   advice.rule = "faster-line";
-  advice.facts = FasterLine{place_text(top, context), top.function, top.inside, top.blocked, of};
+  advice.facts = FasterLine{place_text(top, context), function.one_line ? "" : top.function,
+                            top.inside, top.blocked, of};
   advice.evidence = {EvidenceKind::kAdvice, function.share, "ratio",
                      "SELECT sum(share) FROM line_share WHERE thread_id = " +
                          std::to_string(context.loop_thread()) + " AND place = '" +
                          line_place_name(place) + "' AND category = '" + category +
                          "' AND file = " + sql_text(top.file) +
                          " AND function = " + sql_text(top.function) +
-                         (named ? "" : " AND line = " + std::to_string(top.line))};
+                         (function.one_line ? " AND line = " + std::to_string(top.line) : "")};
   return with_prediction(context, *predicted, std::move(advice));
 }
 

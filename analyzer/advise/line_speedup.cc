@@ -11,6 +11,12 @@
 namespace stepscope {
 namespace {
 
+bool stands_for_its_lines(const LineShare& line, const LoopReport& report) {
+  const bool has_name = !line.function.starts_with('<');  // not "<module>" or "<lambda>"
+  return !has_name || (line.place == LinePlace::kLoop &&
+                       report.line_use.loop_functions.contains({line.file, line.function}));
+}
+
 double category_ns(const PhaseMeans& phases, std::string_view category) {
   if (category == "input") return phases.input;
   if (category == "forward") return phases.forward;
@@ -26,9 +32,10 @@ std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace plac
   std::map<std::tuple<std::string, std::string, std::int64_t>, FunctionShare> functions;
   for (const LineShare& line : report.lines) {
     if (line.place != place || line.category != category || is_library_file(line.file)) continue;
-    const std::int64_t alone = has_name(line.function) ? 0 : line.line;
-    FunctionShare& function = functions[{line.file, line.function, alone}];
+    const bool one_line = stands_for_its_lines(line, report);
+    FunctionShare& function = functions[{line.file, line.function, one_line ? line.line : 0}];
     if (function.share == 0) function.top = line;  // lines are sorted by size
+    function.one_line = one_line;
     function.share += line.share;
     function.ci_low += line.ci_low;
     function.ci_high = std::min(function.ci_high + line.ci_high, 1.0);
@@ -39,8 +46,6 @@ std::vector<FunctionShare> functions_in(const LoopReport& report, LinePlace plac
       sorted, [](const FunctionShare& a, const FunctionShare& b) { return a.share > b.share; });
   return sorted;
 }
-
-bool has_name(std::string_view function) { return !function.starts_with('<'); }
 
 std::optional<double> step_with_faster(const AdviceContext& context, LinePlace place,
                                        std::string_view category, double share, double factor) {

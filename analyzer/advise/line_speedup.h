@@ -10,10 +10,12 @@
 
 namespace stepscope {
 
-// The lines of one function in one place and category: its share of that category. Code that has
-// no name of its own (a module, a lambda) is not one function: each of its lines stands for itself.
+// The lines of one function in one place and category: its share of that category. Where a function
+// says nothing, each of its lines stands for itself: in code that has no name of its own (a module,
+// a lambda), and in the function that contains the loop.
 struct FunctionShare {
-  LineShare top;     // its largest line
+  LineShare top;  // its largest line
+  bool one_line = false;
   double share = 0;  // of all its lines
   double ci_low = 0, ci_high = 0;
 };
@@ -31,8 +33,5 @@ std::optional<double> step_with_faster(const AdviceContext& context, LinePlace p
 // The same if a line took 1 / `factor` of its time, in all places and categories that it has.
 std::optional<double> step_with_faster_line(const AdviceContext& context, std::string_view file,
                                             std::int64_t line, double factor);
-
-// Whether a function has a name that a person gave it: not "<module>" or "<lambda>".
-bool has_name(std::string_view function);
 
 }  // namespace stepscope

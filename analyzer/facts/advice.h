@@ -46,11 +46,11 @@ struct PersistentWorkers {  // evidence: by how much the first batches of epochs
 
 enum class LineTime : std::uint8_t { kBatch, kInputWait, kBetweenPhases };
 
-struct FasterLine {   // evidence: the line's share of that time
-  std::string place;  // "data.py:41"
-  std::string function;
-  std::string inside;   // what it mostly called in libraries; "": nothing
-  std::string blocked;  // what it was mostly blocked in; "": it ran
+struct FasterLine {      // evidence: the line's share of that time
+  std::string place;     // "data.py:41"
+  std::string function;  // "": this is about the line alone
+  std::string inside;    // what it mostly called in libraries; "": nothing
+  std::string blocked;   // what it was mostly blocked in; "": it ran
   LineTime of = LineTime::kBatch;
 };
 

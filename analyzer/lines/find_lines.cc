@@ -9,6 +9,7 @@
 #include <tuple>
 #include <utility>
 
+#include "analyzer/lines/loop_functions.h"
 #include "analyzer/process_tree.h"
 #include "analyzer/steps/segment_ranges.h"
 
@@ -344,6 +345,7 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
   const StepStretches seen_by_hooks = native ? as_hooks_see(parts) : StepStretches();
   const StepStretches& sampled = native ? seen_by_hooks : parts;
   std::array<std::vector<Seen>, kLoopPartCount> seen;
+  LoopFunctions functions;
   for (const StackSample& sample : samples) {
     const auto step = steps.at(sample.at);
     if (!step) continue;
@@ -357,9 +359,12 @@ void add_lines_of_loop(const RecordedRun& recording, const std::vector<StackSamp
     if (native && stretch->part != LoopPart::kInput && stretch->part != LoopPart::kOther) continue;
     seen[static_cast<std::size_t>(stretch->part)].push_back(
         {code.of(sample.frame), sample.blocked, *step});
+    functions.add(stretch->part, sample.frame);
     ++report.line_use.loop_samples;
     ++report.line_use.by_category[category_of(stretch->part)];
   }
+  for (const auto& [file, function] : functions.find(code))
+    report.line_use.loop_functions.emplace(recording.text(file), recording.text(function));
   for (std::size_t i = 0; i < kLoopPartCount; ++i) {
     if (seen[i].empty()) continue;
     const auto part = static_cast<LoopPart>(i);

@@ -1,5 +1,4 @@
 #include <string>
-#include <string_view>
 #include <utility>
 
 #include "analyzer/words.h"
@@ -20,12 +19,10 @@ const char* time_name(LineTime time) {
   return " of the time between the phases";
 }
 
-// Not "<module>", "<lambda>" or "<listcomp>", which are no names of functions: "data.py:41".
+// A line without its folder: "data.py:41".
 std::string name_of(const FasterLine& facts) {
-  if (!facts.function.starts_with('<')) return facts.function;
-  std::string_view place = facts.place;
-  if (place.ends_with(" " + facts.function)) place.remove_suffix(1 + facts.function.size());
-  return std::string(place.substr(place.rfind('/') + 1));
+  if (!facts.function.empty()) return facts.function;
+  return facts.place.substr(facts.place.rfind('/') + 1);
 }
 
 }  // namespace
@@ -33,8 +30,8 @@ std::string name_of(const FasterLine& facts) {
 AdviceWords words_of(const FasterLine& facts, const AdviceFacts& advice,
                      const LoopReport& /*loop*/) {
   const std::string share = percent_text(advice.evidence.value) + time_name(facts.of);
-  const bool named = !facts.function.starts_with('<');
-  std::string why = facts.place + (named ? ": the function takes " : ": it takes ") + share;
+  std::string why =
+      facts.place + (facts.function.empty() ? ": it takes " : ": the function takes ") + share;
   if (!facts.inside.empty()) why += ", most of it in " + facts.inside;
   if (!facts.blocked.empty()) why += ", blocked in " + facts.blocked;
   const std::string name = name_of(facts);

@@ -292,6 +292,37 @@ TEST(Lines, AdviceThatNamesAFunctionStatesTheShareOfAllItsLines) {
   EXPECT_NEAR(static_cast<double>(advice.predicted_step_ns), 15e6, 1e5);
 }
 
+// The function that waits for the batch also calls the backward pass: it is the loop itself.
+TEST(Lines, AdviceDoesNotNameTheFunctionThatContainsTheLoop) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  RecordingBuilder& builder = training.builder;
+  const FrameId wait = builder.frame(FrameId::kNone, "/src/train.py", 41, "train");
+  const FrameId step = builder.frame(FrameId::kNone, "/src/train.py", 43, "train");
+  const FrameId backward = builder.frame(step, kTorch, 9, "backward");
+  const FrameId call = builder.frame(FrameId::kNone, "/src/train.py", 40, "train");
+  const FrameId decode = builder.frame(call, "/src/data.py", 7, "decode");
+  for (int i = 0; i < training.steps; ++i) {
+    for (int k = 0; k < 4; ++k) training.sample(main, i, (1 + 2 * k) * kMs, k < 3 ? wait : decode);
+    training.sample(main, i, 16 * kMs, backward);
+  }
+  const Advice advice = faster_line_of(training);
+  EXPECT_EQ(advice.title, "make train.py:41 twice as fast");
+  EXPECT_NEAR(advice.evidence.value, 0.75, 1e-6);
+  EXPECT_TRUE(advice.evidence.query.ends_with("function = 'train' AND line = 41"))
+      << advice.evidence.query;
+}
+
+TEST(Lines, NoAdviceNamesALineThatWaitsForAnotherThread) {
+  Training training;
+  const WatchedThreadId main = of_main(training);
+  const FrameId get = training.builder.frame(FrameId::kNone, "/src/data.py", 41, "next_batch");
+  for (int i = 0; i < training.steps; ++i) {
+    for (int k = 0; k < 4; ++k) training.sample(main, i, (1 + 2 * k) * kMs, get, "futex");
+  }
+  for (const Advice& advice : make_advice(training.report())) EXPECT_NE(advice.rule, "faster-line");
+}
+
 TEST(Lines, AFewSamplesOfACategoryAdviseNothing) {
   Training training;
   const WatchedThreadId main = of_main(training);
