@@ -15,10 +15,10 @@ struct RatioRange {
   double high = 1;
 };
 
-// Source: bench/predict/ranges.py, from the rounds in bench/results/epyc-2core-predict*.json. For
+// Source: bench/predict/ranges.py, from the rounds in bench/results/*-predict*.json. For
 // programs that were not used to make a range, it contained more than 80 % of the rounds.
-inline constexpr RatioRange kOfWorkers{1.00, 1.80};  // batches made by threads or processes
-inline constexpr RatioRange kOfOtherRules{0.69, 1.28};
+inline constexpr RatioRange kOfWorkers{1.00, 1.69};  // batches made by threads or processes
+inline constexpr RatioRange kOfOtherRules{0.69, 1.36};
 
 // Nothing for rules that were not compared with real steps: those about devices and starved
 // threads, and those that give a bound.

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Computes the range of real step times around the predicted ones.
 
-usage: bench/predict/ranges.py [RESULT.json …]     default: bench/results/epyc-2core-predict*.json
+usage: bench/predict/ranges.py [RESULT.json …]     default: bench/results/*-predict*.json
 
 A round of bench/predict/run.py predicts a step and then measures it. A range goes from the 5th to
 the 95th percentile of measured ÷ predicted, over all rounds of all pairs of a group, and is widened
@@ -70,7 +70,7 @@ def held(pairs):
 
 
 def default_results():
-    return sorted(glob.glob(str(ROOT / "bench/results/epyc-2core-predict*.json")))
+    return sorted(glob.glob(str(ROOT / "bench/results/*-predict*.json")))
 
 
 def main():
