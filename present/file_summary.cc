@@ -4,6 +4,7 @@
 
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/path_argument.h"
 
 namespace stepscope {
 
@@ -20,7 +21,7 @@ std::string export_summary(const std::string& output, std::optional<double> byte
 }
 
 std::string import_summary(const std::string& output, const ImportSummary& summary) {
-  const std::string store = printable(output);
+  const std::string store = printable(output), word = path_argument(output);
   const ImportCounts& counts = summary.counts;
   std::string text = store + ": " + std::to_string(counts.ops) + " ops, " +
                      std::to_string(counts.kernels) + " kernels, " + std::to_string(counts.copies) +
@@ -31,7 +32,7 @@ std::string import_summary(const std::string& output, const ImportSummary& summa
   if (summary.lost > 0) {
     const std::string events =
         summary.lost == 1 ? "1 event was" : std::to_string(summary.lost) + " events were";
-    text += events + " invalid and left out or shortened; to list them: sqlite3 " + store +
+    text += events + " invalid and left out or shortened; to list them: sqlite3 " + word +
             " \"select * from loss\"\n";
   }
   if (summary.python_functions > 0) {
@@ -44,7 +45,7 @@ std::string import_summary(const std::string& output, const ImportSummary& summa
         "its "
         "figures are better\n";
   }
-  return text + "next: stepscope analyze " + store + "\n";
+  return text + "next: stepscope analyze " + word + "\n";
 }
 
 }  // namespace stepscope

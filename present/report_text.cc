@@ -10,6 +10,7 @@
 #include "present/death_words.h"
 #include "present/losses.h"
 #include "present/memory_words.h"
+#include "present/path_argument.h"
 #include "present/report_breakdown.h"
 #include "present/report_lines.h"
 #include "present/report_ranks.h"
@@ -185,7 +186,7 @@ std::string limit_lines(const AnalysisReport& report) {
 }
 
 std::string next_lines(const AnalysisReport& report, const TextOptions& options) {
-  const std::string store = printable(options.store);
+  const std::string store = path_argument(options.store);
   std::vector<std::string> lines;
   if (report.ranks && !options.one_rank) {
     const RankRow& first = report.ranks->rows.front();

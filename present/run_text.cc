@@ -10,6 +10,7 @@
 #include "present/advice/advice_words.h"
 #include "present/death_words.h"
 #include "present/memory_words.h"
+#include "present/path_argument.h"
 #include "present/rank_words.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
@@ -98,6 +99,7 @@ std::string live_text(const RunProgress& progress) {
 
 std::string run_summary(const std::string& store, const AnalysisReport& report,
                         const Status& stored) {
+  const std::string word = path_argument(store);
   const std::string head = "\nstepscope: " + printable(store) + "\n";
   if (report.loops.empty()) return head + wrapped(no_steps_text(report));
   const LoopReport& loop = report.loops.front();
@@ -107,14 +109,14 @@ std::string run_summary(const std::string& store, const AnalysisReport& report,
   return head + death + ranks + loop_summary(loop) +
          (growth.empty() ? "" : wrapped("memory " + growth)) +
          (stored.ok() ? std::string() : wrapped(stored.message())) +
-         wrapped("next: stepscope analyze " + store + " · stepscope export " + store +
+         wrapped("next: stepscope analyze " + word + " · stepscope export " + word +
                  " -o trace.json.gz");
 }
 
 std::string long_run_summary(const std::string& store, const RunProgress& progress) {
   return "\nstepscope: " + printable(store) + " recorded, " + short_count(progress.ops) +
          " ops and " + short_count(progress.phases) + " phases\n" +
-         wrapped("next: stepscope analyze " + store);
+         wrapped("next: stepscope analyze " + path_argument(store));
 }
 
 }  // namespace stepscope

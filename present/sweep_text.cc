@@ -9,6 +9,7 @@
 
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "present/path_argument.h"
 #include "present/sweep_grid.h"
 #include "present/terminal_text.h"
 #include "sweep/setting.h"
@@ -263,8 +264,8 @@ std::string sweep_text(const SweepReport& report, const std::string& path, bool 
          comparison_lines(report, palette) + missing_lines(report, palette) +
          sweep_grids(report, palette, kWidth) + all_settings(report, palette) +
          note_lines(report, palette) + "\n" +
-         line_of("  next  stepscope report " + printable(path) + " -o sweep.html · sqlite3 " +
-                 printable(path) + " \"SELECT * FROM cell_stats\"");
+         line_of("  next  stepscope report " + path_argument(path) + " -o sweep.html · sqlite3 " +
+                 path_argument(path) + " \"SELECT * FROM cell_stats\"");
 }
 
 }  // namespace stepscope

@@ -9,6 +9,7 @@
 #include "profiler/doctor/try_preload.h"
 #include "profiler/launch/preload_folder.h"
 #include "profiler/launch/program_file.h"
+#include "store/shell_word.h"
 
 namespace stepscope {
 namespace {

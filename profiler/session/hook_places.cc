@@ -5,6 +5,8 @@
 
 #include <cstdlib>
 
+#include "store/shell_word.h"
+
 namespace stepscope {
 namespace {
 
@@ -58,17 +60,6 @@ fs::path torch_root(const fs::path& libtorch_cpu) {
     folder = folder.parent_path();
   }
   return folder.has_relative_path() ? folder.parent_path() : fs::path();
-}
-
-std::string shell_word(std::string_view word) {
-  constexpr std::string_view plain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
-  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos) {
-    return std::string(word);
-  }
-  std::string quoted = "'";
-  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
 }
 
 bool is_trusted(const HookPlace& place) {

@@ -6,7 +6,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace stepscope {
@@ -43,8 +42,5 @@ std::filesystem::path hook_file(const std::string& torch_version);
 // The root of a libtorch, as for STEPSCOPE_TORCH_DIR, from the path of its libtorch_cpu.so: /usr
 // for /usr/lib/x86_64-linux-gnu/libtorch_cpu.so.1.13.
 std::filesystem::path torch_root(const std::filesystem::path& libtorch_cpu);
-
-// `word` quoted so that a shell takes it as one argument.
-std::string shell_word(std::string_view word);
 
 }  // namespace stepscope

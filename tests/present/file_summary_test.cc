@@ -32,6 +32,7 @@ TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
   EXPECT_EQ(import_summary("run.db", summary),
             "run.db: 12 ops, 3 kernels, 0 copies, 0 memsets, 0 API calls (Kineto)\n"
             "next: stepscope analyze run.db\n");
+  EXPECT_TRUE(import_summary("my run.db", summary).ends_with("analyze 'my run.db'\n"));
   summary.files.resize(2, summary.files[0]);
   summary.lost = 4;
   summary.python_functions = 5;

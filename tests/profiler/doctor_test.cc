@@ -15,6 +15,7 @@
 #include "profiler/doctor/gpu_checks.h"
 #include "profiler/doctor/machine_checks.h"
 #include "profiler/session/hook_places.h"
+#include "store/shell_word.h"
 
 namespace stepscope {
 namespace {

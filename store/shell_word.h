@@ -1,0 +1,20 @@
+// Words in commands that people copy.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace stepscope {
+
+// `word` quoted so that a shell takes it as one argument.
+inline std::string shell_word(std::string_view word) {
+  constexpr std::string_view plain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";
+  if (!word.empty() && word.find_first_not_of(plain) == std::string_view::npos)
+    return std::string(word);
+  std::string quoted = "'";
+  for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return quoted + "'";
+}
+
+}  // namespace stepscope
