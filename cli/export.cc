@@ -20,6 +20,7 @@
 #include "viewer-export/export_file.h"
 #include "viewer-export/folded.h"
 #include "viewer-export/lanes.h"
+#include "viewer-export/output_file.h"
 #include "viewer-export/speedscope.h"
 
 namespace stepscope::cli {
@@ -59,7 +60,8 @@ void print_summary(const ExportArguments& arguments, const ChromeTraceSummary& s
          " overlap, their thread is unknown, or their time is negative");
   }
   const std::string output = arguments.file.output.string();
-  if (output != "-") print(stdout, export_summary(output, bytes_of(arguments.file), summary));
+  if (is_standard_output(output)) return;
+  print(stdout, export_summary(output, bytes_of(arguments.file), summary));
 }
 
 void print_summary(const ExportArguments& arguments, const StacksSummary& summary) {
@@ -72,7 +74,7 @@ void print_summary(const ExportArguments& arguments, const StacksSummary& summar
          " are out of order or have a negative time; they are left out");
   }
   const std::string output = arguments.file.output.string();
-  if (output == "-") return;
+  if (is_standard_output(output)) return;
   const auto bytes = bytes_of(arguments.file);
   print(stdout, printable(output) + ": " + std::to_string(summary.samples) + " stack samples of " +
                     std::to_string(summary.threads) + " threads" +

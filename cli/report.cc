@@ -57,15 +57,16 @@ Result<std::string> comparison_of(const ReportArguments& arguments, const Analys
   return comparison_json({a, b, compare(a.report, b.report), {}, kPageTop});
 }
 
-void print_size(const std::string& output) {
-  if (output == "-") return;
+void print_size(const std::string& output, const OutputFile& file) {
+  if (!file.appears()) return;  // it may be standard output
   std::error_code ignored;
   const auto bytes = std::filesystem::file_size(output, ignored);
   const std::string size = bytes_text(ignored ? 0.0 : static_cast<double>(bytes));
   print_line(stdout, output + ": " + size + ", opens in any browser");
 }
 
-void print_summary(const ReportArguments& arguments, const AnalysisReport& run) {
+void print_summary(const ReportArguments& arguments, const AnalysisReport& run,
+                   const OutputFile& file) {
   if (!report_has_charts()) {
     print_line(stderr,
                "stepscope report: this build has no Chart.js, so the page has all figures but no "
@@ -74,7 +75,7 @@ void print_summary(const ReportArguments& arguments, const AnalysisReport& run) 
   if (run.loops.empty()) {
     print_line(stderr, "stepscope report: " + arguments.store + ": " + no_steps_text(run));
   }
-  print_size(arguments.output);
+  print_size(arguments.output, file);
 }
 
 Status report_sweep(const ReportArguments& arguments) {
@@ -92,7 +93,7 @@ Status report_sweep(const ReportArguments& arguments) {
   if (!file.ok()) return file.status();
   const Status status =
       write_sweep_report(sweep_json(analyze_sweep(*data), arguments.store), **file);
-  if (status.ok()) print_size(arguments.output);
+  if (status.ok()) print_size(arguments.output, **file);
   return status;
 }
 
@@ -121,7 +122,7 @@ Status report(const ReportArguments& arguments) {
   }
   const Status status = write_report(opened->reader(), to_analysis(*run), documents, **file);
   if (!status.ok()) return status;
-  print_summary(arguments, *run);
+  print_summary(arguments, *run, **file);
   return {};
 }
 

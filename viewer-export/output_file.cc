@@ -6,7 +6,9 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -52,12 +54,24 @@ bool is_planted(const fs::path& link) {
          of_link.st_uid != of_folder.st_uid;
 }
 
-// Where a link leads, also if nothing is there yet.
+// The number of the open file that a path names: /dev/fd/3, /proc/self/fd/3.
+std::optional<int> descriptor_of(const fs::path& path) {
+  std::error_code ignored;
+  if (!fs::equivalent(path.parent_path(), "/proc/self/fd", ignored)) return std::nullopt;
+  const std::string name = path.filename().string();
+  const char* const end = name.data() + name.size();
+  int fd = -1;
+  const auto [stop, error] = std::from_chars(name.data(), end, fd);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return fd;
+}
+
+// Where a link leads, also if nothing is there yet. The links of open files are not followed.
 Result<fs::path> followed(const fs::path& path) {
   constexpr int kMostLinks = 40;  // as the kernel follows
   fs::path target = path;
   std::error_code failed;
-  for (int i = 0; i < kMostLinks; ++i) {
+  for (int i = 0; i < kMostLinks && !descriptor_of(target); ++i) {
     const fs::path next = fs::read_symlink(target, failed);
     if (failed) break;
     if (is_planted(target)) {
@@ -73,6 +87,12 @@ Result<fs::path> followed(const fs::path& path) {
 
 }  // namespace
 
+bool is_standard_output(const fs::path& path) {
+  if (path == "-") return true;
+  const Result<fs::path> target = followed(path);
+  return target.ok() && descriptor_of(*target) == STDOUT_FILENO;
+}
+
 Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
                                                        const std::vector<fs::path>& inputs) {
   using std::unique_ptr;
@@ -84,6 +104,12 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
   const Result<fs::path> where = followed(path);
   if (!where.ok()) return where.status();
   const fs::path& target = *where;
+  if (const auto opened = descriptor_of(target)) {
+    // With the position that it has for whoever opened it: what is in the file stays.
+    const int fd = ::fcntl(*opened, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    if (fd < 0) return io_error(path, "cannot be written");
+    return unique_ptr<OutputFile>(new OutputFile(path, {}, fd));
+  }
   const fs::file_status there = fs::status(target, ignored);
   if (fs::is_directory(there)) {
     return Status::error(ErrorKind::kBadInput, path.string() + ": is a folder; name a file in it");

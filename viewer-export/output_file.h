@@ -13,12 +13,13 @@ namespace stepscope {
 
 class OutputFile final : public ByteSink {
  public:
-  // "-" is standard output. A symbolic link is followed, also to a file that is not there yet, but
-  // not another user's in a folder like /tmp. Anything but a regular file (a pipe, /dev/null) is
-  // written in place. A file that is replaced keeps its owner, group and permissions, also while
-  // the new one is being written; one that the user may not write is not replaced. `inputs`: what
-  // the output is made from. Errors: kIo (not writable), kUsage (no name, or one of the inputs),
-  // kBadInput (a folder or a database is there, which is never replaced).
+  // "-" is standard output. A name of an open file, such as /dev/stdout or /dev/fd/3, is written
+  // where that file stands, after what it has. A symbolic link is followed, also to a file that is
+  // not there yet, but not another user's in a folder like /tmp. Anything but a regular file (a
+  // pipe, /dev/null) is written in place. A file that is replaced keeps its owner, group and
+  // permissions, also while the new one is being written; one that the user may not write is not
+  // replaced. `inputs`: what the output is made from. Errors: kIo (not writable), kUsage (no name,
+  // or one of the inputs), kBadInput (a folder or a database is there, which is never replaced).
   static Result<std::unique_ptr<OutputFile>> create(
       const std::filesystem::path& path, const std::vector<std::filesystem::path>& inputs = {});
 
@@ -26,6 +27,9 @@ class OutputFile final : public ByteSink {
   ~OutputFile() override;
   OutputFile(const OutputFile&) = delete;
   OutputFile& operator=(const OutputFile&) = delete;
+
+  // Whether a file appears under the name. False if it is written in place.
+  [[nodiscard]] bool appears() const { return !partial_.empty(); }
 
   Status write(std::string_view bytes) override;
   Status finish() override;
@@ -40,5 +44,9 @@ class OutputFile final : public ByteSink {
   const std::filesystem::path partial_;  // empty: written in place
   int fd_;                               // -1: closed
 };
+
+// Whether an output of this name goes to standard output: "-", /dev/stdout or a link to it. Then
+// nothing else may be printed there.
+bool is_standard_output(const std::filesystem::path& path);
 
 }  // namespace stepscope

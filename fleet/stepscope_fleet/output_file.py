@@ -16,6 +16,8 @@ _KEPT = {"database": b"SQLite format 3\0", "Parquet file": b"PAR1"}
 def refuse_output(path: pathlib.Path, lake: Lake) -> None:
     """Refuses a name that the output must not have. Links count as the files that they lead to."""
     with _failures(path):
+        if _descriptor_of(path) is not None:
+            return
         target = path.resolve()
         if target.is_dir():
             raise Problem(f"{path}: is a folder; name a file in it")
@@ -37,12 +39,29 @@ def write_output(path: pathlib.Path, content: bytes, lake: Lake) -> None:
     """The earlier file stays if this one cannot be written completely."""
     refuse_output(path, lake)
     with _failures(path):
+        descriptor = _descriptor_of(path)
+        if descriptor is not None:  # with the position that it has for whoever opened it
+            with open(os.dup(descriptor), "wb") as file:
+                file.write(content)
+            return
         target = path.resolve()
-        if target.exists() and not target.is_file():  # /dev/stdout
+        if target.exists() and not target.is_file():  # a named pipe
             target.write_bytes(content)
             return
         with whole_file(target) as name, open(name, "wb") as file:
             file.write(content)
+
+
+def _descriptor_of(path: pathlib.Path) -> int | None:
+    """The number of the open file that a path or a link names: /dev/stdout, /dev/fd/3."""
+    for _ in range(40):  # links, as the kernel follows
+        with contextlib.suppress(OSError):
+            if path.name.isdecimal() and os.path.samefile(path.parent, "/proc/self/fd"):
+                return int(path.name)
+        if not path.is_symlink():
+            return None
+        path = path.parent / os.readlink(path)
+    return None
 
 
 @contextlib.contextmanager

@@ -88,6 +88,23 @@ def test_a_page_to_standard_output(verb, lake_with_a_run, tmp_path):
     assert not pathlib.Path("-").exists() and done.stderr == ""
 
 
+@pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"])
+def test_a_page_goes_after_what_an_open_file_has(verb, stepscope, lake_with_a_run, tmp_path, name):
+    verb("fleet", lake_with_a_run, "report", "-o", tmp_path / "page.html")
+    log = tmp_path / "log"
+    subprocess.run(
+        [
+            "bash",
+            "-c",
+            f"(echo first; {stepscope} fleet {lake_with_a_run} report -o {name}; echo last) > {log}",
+        ],
+        env=os.environ | {"STEPSCOPE_PYTHON": sys.executable},
+        check=True,
+    )
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert log.read_text(encoding="utf-8") == f"first\n{page}last\n"
+
+
 @pytest.mark.parametrize("redirected", [">/dev/full", ">&-"])
 @pytest.mark.parametrize("action", ["", "--json", "report -o -", "compare --run 77 77", "add"])
 def test_standard_output_that_cannot_be_written_is_one_line(

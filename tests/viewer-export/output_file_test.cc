@@ -1,5 +1,6 @@
 #include "viewer-export/output_file.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -81,6 +82,49 @@ TEST(OutputFile, FollowsALinkToAFileThatIsNotThereYet) {
   ASSERT_TRUE(file.ok() && (*file)->write("new").ok() && (*file)->finish().ok());
   EXPECT_TRUE(fs::is_symlink(dir / "link.json"));
   EXPECT_EQ(content(dir / "real.json"), "new");
+}
+
+// As a shell opens it for `>>`, or for all commands of a group.
+TEST(OutputFile, AnOpenFileIsWrittenWhereItStands) {
+  const TempDir dir;
+  put(dir / "log", "earlier\n");
+  const int fd = ::open((dir / "log").c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+  ASSERT_GE(fd, 0);
+  const std::string number = std::to_string(fd);
+  fs::create_symlink("/dev/fd/" + number, dir / "link");
+  for (const fs::path& path :
+       {fs::path("/dev/fd/" + number), fs::path("/proc/self/fd/" + number), dir / "link"}) {
+    const auto file = OutputFile::create(path);
+    ASSERT_TRUE(file.ok()) << path;
+    EXPECT_TRUE((*file)->write("new\n").ok() && (*file)->finish().ok()) << path;
+    EXPECT_FALSE((*file)->appears());
+  }
+  ASSERT_EQ(::write(fd, "last\n", 5), 5) << "it is still open";
+  ::close(fd);
+  EXPECT_EQ(content(dir / "log"), "earlier\nnew\nnew\nnew\nlast\n");
+  EXPECT_EQ(OutputFile::create("/dev/fd/" + number).status().kind(), ErrorKind::kIo) << "closed";
+}
+
+TEST(OutputFile, StandardOutputIsRecognisedByItsNames) {
+  const TempDir dir;
+  fs::create_symlink("/dev/stdout", dir / "link");
+  for (const fs::path& path : {fs::path("-"), fs::path("/dev/stdout"), dir / "link"})
+    EXPECT_TRUE(is_standard_output(path)) << path;
+  EXPECT_FALSE(is_standard_output("/dev/stderr"));
+  EXPECT_FALSE(is_standard_output(dir / "new"));
+}
+
+TEST(OutputFile, APipeIsWrittenThroughItsDescriptor) {
+  int ends[2];
+  ASSERT_EQ(::pipe2(ends, O_CLOEXEC), 0);
+  const auto file = OutputFile::create("/dev/fd/" + std::to_string(ends[1]));
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  EXPECT_TRUE((*file)->write("new").ok() && (*file)->finish().ok());
+  char read_back[8] = {};
+  EXPECT_EQ(::read(ends[0], read_back, sizeof(read_back)), 3);
+  EXPECT_STREQ(read_back, "new");
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(OutputFile, FollowsNoLinkThatAnotherUserHasPlanted) {
