@@ -44,6 +44,12 @@ class Loop:
     end_ns: int
 
 
+def _why_no_file(path: pathlib.Path) -> str:
+    if path.is_dir():
+        return "is a folder; name the recordings in it"
+    return "not a regular file" if path.exists() else "no such file"
+
+
 class Store:
     """A recording. Raises Problem if it is not a store, is damaged or has not been analyzed."""
 
@@ -56,7 +62,7 @@ class Store:
         except PermissionError as error:
             raise Problem(f"{path}: may not be read; ask its owner to permit that") from error
         if not found:
-            raise Problem(f"{path}: no such file")
+            raise Problem(f"{path}: {_why_no_file(path)}")
         self._database = StoreDatabase(path)
         try:
             self._check_kind()

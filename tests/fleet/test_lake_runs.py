@@ -86,6 +86,17 @@ def test_two_runs_are_compared(verb, runs):
     assert "71 compared with 72: faster, -29.6% a step" in back
 
 
+def test_steps_that_fill_blocks_unevenly_count_alike(verb, runs, tmp_path):
+    store = make_store(
+        tmp_path / "28.db", [0], job="28", steps=28, slow={0: ("input", 20 * MS)}, slow_from=20
+    )
+    verb("lake", "add", store, "--lake", runs)
+    document = json.loads(verb("compare", runs / "run=71", runs / "run=28", "--json").stdout)
+    every = json.loads(verb("fleet", runs, "--json").stdout)["runs"]
+    mean = next(run["step_ns"] for run in every if run["run"] == "28")
+    assert document["step"]["after_ns"] == pytest.approx(mean, abs=1)
+
+
 def test_a_run_does_not_differ_from_itself(verb, runs):
     text = verb("compare", runs / "run=71", runs / "run=71").stdout
     assert "71 compared with 71: no difference beyond chance" in text
