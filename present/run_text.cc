@@ -99,13 +99,13 @@ std::string live_text(const RunProgress& progress) {
 
 std::string run_summary(const std::string& store, const AnalysisReport& report,
                         const Status& stored) {
-  const std::string word = path_argument(store);
   const std::string head = "\nstepscope: " + printable(store) + "\n";
   if (report.loops.empty()) return head + wrapped(no_steps_text(report));
   const LoopReport& loop = report.loops.front();
   const std::string death = first_killed(report);  // says so itself if memory grew
   const std::string growth = death.empty() ? memory_growth_text(report, loop) : "";
   const std::string ranks = report.ranks ? wrapped(ranks_sentence(*report.ranks)) : "";
+  const std::string word = path_argument(store);
   return head + death + ranks + loop_summary(loop) +
          (growth.empty() ? "" : wrapped("memory " + growth)) +
          (stored.ok() ? std::string() : wrapped(stored.message())) +

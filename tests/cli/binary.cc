@@ -10,14 +10,10 @@
 #include <sstream>
 #include <utility>
 
+#include "store/shell_word.h"
+
 namespace stepscope::testing {
 namespace {
-
-std::string quote(const std::string& argument) {
-  std::string quoted = "'";
-  for (const char c : argument) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return quoted + "'";
-}
 
 // A file of its own, gone with the object.
 class TempFile {
@@ -40,8 +36,8 @@ class TempFile {
 Outcome run_program(const std::vector<std::string>& arguments) {
   const TempFile out, err;
   std::string command;
-  for (const std::string& argument : arguments) command += quote(argument) + " ";
-  command += "> " + quote(out.path()) + " 2> " + quote(err.path());
+  for (const std::string& argument : arguments) command += shell_word(argument) + " ";
+  command += "> " + shell_word(out.path()) + " 2> " + shell_word(err.path());
   const int status = std::system(command.c_str());
   Outcome outcome;
   outcome.exit_code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
