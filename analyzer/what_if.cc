@@ -89,7 +89,9 @@ class Asker {
     }
     // Workers come last: they take over the waits as the other changes leave them.
     if (workers_ > 0) {
-      changes_.push_back([w = workers_](StepGraph& graph) { input_on_workers(graph, w); });
+      changes_.push_back([w = workers_, cost = hand_over(context_)](StepGraph& graph) {
+        input_on_workers(graph, w, cost);
+      });
     }
     WhatIfAnswer result;
     result.baseline = loop_.predictor->baseline();
@@ -304,7 +306,8 @@ class Asker {
   // report's input is the device's idle time, not the wait of the loop's thread.
   void limit_by_input(Prediction& predicted) const {
     if (loop_.device != DeviceId::kNone) return;
-    const double least = context_.step_ns() * (1 - context_.share(Category::kInput));
+    const double least = workers_ > 0 ? least_step_with_workers(context_).by_loop
+                                      : context_.step_ns() * (1 - context_.share(Category::kInput));
     if (predicted.step_ns < least) raise_to(predicted, least);
   }
 
@@ -318,7 +321,7 @@ class Asker {
   // Workers share the cores with the training.
   void limit_by_cores(Prediction& predicted) {
     if (workers_ == 0) return;
-    const double least = least_step_ns(context_);
+    const double least = least_step_with_workers(context_).by_cores;
     if (predicted.step_ns >= least) return;
     raise_to(predicted, least);
     notes_.push_back({.cores = context_.cores(),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "analyzer/advise/likely_range.h"
+#include "analyzer/advise/loader_words.h"
 #include "analyzer/median.h"
 #include "analyzer/verdict/summary.h"
 
@@ -14,6 +15,10 @@ namespace stepscope {
 namespace {
 
 constexpr double kMinUsualWait = 0.5;  // of the mean wait
+
+// The CPU time for a batch of two small tensors (bench/predict/hand_over.py, in a virtual machine).
+// Large tensors take longer, because both processes touch each page for the first time.
+constexpr HandOver kFromProcess{.worker_ns = 700'000, .loop_ns = 600'000};
 
 }  // namespace
 
@@ -88,6 +93,28 @@ double least_step_ns(const AdviceContext& context) {
   const double sampled = context.report.use.cpu_ns;
   // The measured step shows that it need not take longer.
   return std::min((sampled > 0 ? sampled : ran) / cores, context.step_ns());
+}
+
+HandOver hand_over(const AdviceContext& context) {
+  const std::string& loader = context.report.input.loader;
+  const bool has_workers = loader_option(loader, "num_workers").has_value();
+  return is_data_loader(loader) && !has_workers ? kFromProcess : HandOver();
+}
+
+LeastStep least_step_with_workers(const AdviceContext& context) {
+  const HandOver cost = hand_over(context);
+  const auto batches =
+      static_cast<double>(std::max<std::int64_t>(context.report.batches_per_step, 1));
+  const double cores = context.cores_left_by_others();
+  LeastStep least;
+  least.by_cores = least_step_ns(context);
+  if (cores > 0)
+    least.by_cores += batches * static_cast<double>(cost.worker_ns + cost.loop_ns) / cores;
+  if (context.report.device == DeviceId::kNone) {
+    const double rest = context.step_ns() * (1 - context.share(Category::kInput));
+    least.by_loop = rest + batches * static_cast<double>(cost.loop_ns);
+  }
+  return least;
 }
 
 std::string waits_query(const AdviceContext& context) {

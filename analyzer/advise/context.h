@@ -1,6 +1,7 @@
 // What the advice rules know about a loop, and the helpers they share.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <set>
@@ -73,6 +74,22 @@ PathFlags ops_on_pairs(const AdviceContext& context);
 // The lower bound of a step: its work, shared by the cores that other programs leave, or the
 // measured step if that is shorter. 0 if the number of cores is unknown.
 double least_step_ns(const AdviceContext& context);
+
+// What it would cost to receive each batch from a worker process. Zero if the loader is not
+// PyTorch's DataLoader, since its workers may be threads, and if the measured steps already include
+// the cost because the loader has workers.
+HandOver hand_over(const AdviceContext& context);
+
+// The lower bounds of a step if workers prepare the batches: that of the cores (0 if their number
+// is unknown) and that of the loop's thread (0 if the report describes a device). Both include the
+// cost of handing over the batches.
+struct LeastStep {
+  double by_cores = 0;
+  double by_loop = 0;
+
+  [[nodiscard]] double ns() const { return std::max(by_cores, by_loop); }
+};
+LeastStep least_step_with_workers(const AdviceContext& context);
 
 // SQL that shows the waits for input, or the time of a category, step by step.
 std::string waits_query(const AdviceContext& context);

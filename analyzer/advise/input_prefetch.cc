@@ -28,13 +28,13 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
   if (!context.input_matters() || fetches_ahead) return std::nullopt;
   const double input = context.share(Category::kInput) * context.step_ns();
   const double rest = context.step_ns() - input;
-  // Hiding the whole wait leaves the rest, unless the report describes a device.
-  const double least =
-      std::max(least_step_ns(context), context.report.device == DeviceId::kNone ? rest : 0);
+  const LeastStep least = least_step_with_workers(context);
   std::vector<double> steps;
   for (int workers = 1; workers <= most_workers(context); ++workers) {
-    const auto on_workers = [workers](StepGraph& graph) { input_on_workers(graph, workers); };
-    steps.push_back(std::max(context.predictor.step_ns(on_workers), least));
+    const auto on_workers = [workers, cost = hand_over(context)](StepGraph& graph) {
+      input_on_workers(graph, workers, cost);
+    };
+    steps.push_back(std::max(context.predictor.step_ns(on_workers), least.ns()));
     if (workers > 1 && steps.back() * kAsGood > steps[steps.size() - 2]) break;
   }
   const double best = *std::min_element(steps.begin(), steps.end());
@@ -50,7 +50,7 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
       .step_ns = context.step_ns(),
       .rest_ns = rest,
       .works = context.busy_share() >= 0.5,
-      .fills_cores = steps[wanted - 1] <= least_step_ns(context) * kAsGood,
+      .fills_cores = steps[wanted - 1] <= least.by_cores * kAsGood,
       .cores = context.cores(),
       // If the CPU time of the run is known, so are the cores that training leaves, and the
       // prediction is not below what they allow.

@@ -86,7 +86,8 @@ class Waits {
 // Rewrites a graph so that workers fill slots and the loop takes the batches out of them.
 class WorkerPool {
  public:
-  WorkerPool(StepGraph& graph, int workers) : graph_(graph), waits_(graph.tasks) {
+  WorkerPool(StepGraph& graph, int workers, HandOver hand_over)
+      : graph_(graph), hand_over_(hand_over), waits_(graph.tasks) {
     for (int i = 0; i < workers; ++i) workers_.push_back(add_lane(graph));
     for (int i = 0; i < 2 * workers; ++i) slots_.push_back(add_lane(graph));
   }
@@ -94,7 +95,7 @@ class WorkerPool {
   void rewrite() {
     const std::vector<Task> tasks = std::move(graph_.tasks);
     graph_.tasks.clear();
-    graph_.tasks.reserve(tasks.size() + 3 * waits_.count());
+    graph_.tasks.reserve(tasks.size() + 4 * waits_.count());
     // The queues begin empty: the question is whether they fill.
     const auto first = std::find_if(tasks.begin(), tasks.end(), is_input);
     for (std::size_t i = 0; i < std::min(slots_.size(), waits_.count()); ++i) prepare(*first, i);
@@ -119,6 +120,12 @@ class WorkerPool {
     taking.dur_ns = 0;
     taking.awaits = slots_[batch % slots_.size()];
     graph_.tasks.push_back(taking);
+    if (hand_over_.loop_ns > 0) {
+      Task receiving = wait;
+      receiving.kind = TaskKind::kHost;
+      receiving.dur_ns = hand_over_.loop_ns;
+      graph_.tasks.push_back(receiving);
+    }
     if (batch + slots_.size() < waits_.count()) prepare(wait, batch + slots_.size());
   }
 
@@ -127,7 +134,7 @@ class WorkerPool {
     work.kind = TaskKind::kHost;
     work.lane = workers_[batch % workers_.size()];
     work.awaits = kLoopLane;
-    work.dur_ns = waits_.length(batch);
+    work.dur_ns = waits_.length(batch) + hand_over_.worker_ns;
     graph_.tasks.push_back(work);
     Task filled = work;
     filled.kind = TaskKind::kWait;
@@ -138,6 +145,7 @@ class WorkerPool {
   }
 
   StepGraph& graph_;
+  const HandOver hand_over_;
   Waits waits_;
   std::vector<Lane> workers_;
   std::vector<Lane> slots_;
@@ -226,7 +234,9 @@ void cache_input(StepGraph& graph, const PathFlags& collating, double busy_share
   }
 }
 
-void input_on_workers(StepGraph& graph, int workers) { WorkerPool(graph, workers).rewrite(); }
+void input_on_workers(StepGraph& graph, int workers, HandOver hand_over) {
+  WorkerPool(graph, workers, hand_over).rewrite();
+}
 
 void remove_launches(StepGraph& graph, const std::function<bool(PhaseKind)>& in_phase) {
   for (Task& task : graph.tasks) {

@@ -2,6 +2,7 @@
 // together. docs/prediction.md describes what each assumes.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string_view>
 #include <vector>
@@ -44,10 +45,16 @@ void cache_input(StepGraph& graph, const PathFlags& collating, double busy_share
 // The names of such ops: torch.utils.data's collate function and index_select use them.
 bool collates(std::string_view op);
 
+// CPU time of handing over a batch: that of its worker, and that of the loop's thread.
+struct HandOver {
+  std::int64_t worker_ns = 0;
+  std::int64_t loop_ns = 0;
+};
+
 // Batches are prepared by `workers` threads or processes, each up to two batches ahead, and
 // delivered in turn (as in torch.utils.data's DataLoader and torch::data). A worker does what the
 // loop's thread did during a wait for input; the loop awaits the result.
-void input_on_workers(StepGraph& graph, int workers);
+void input_on_workers(StepGraph& graph, int workers, HandOver hand_over = {});
 
 // Removes the framework's overhead of each op in these phases.
 void remove_launches(StepGraph& graph, const std::function<bool(PhaseKind)>& in_phase);

@@ -11,6 +11,7 @@
 
 #include "analyzer/analyze.h"
 #include "present/advice/advice_words.h"
+#include "present/what_if_answer.h"
 #include "tests/analyzer/recording_builder.h"
 
 namespace stepscope::testing {
@@ -68,6 +69,18 @@ inline double predicted_ms(const Loop& loop, const std::string& rule) {
   const Advice* found = find(advice, rule);
   if (found == nullptr) return 0;
   return static_cast<double>(found->predicted_step_ns) / kMs;
+}
+
+inline Result<WhatIfAnswer> ask(const Loop& loop, const WhatIfQuestion& question) {
+  RecordingBuilder builder = record(loop);
+  return what_if(builder.recording(), question);
+}
+
+// The predicted step in ms.
+inline double asked_ms(const Loop& loop, const WhatIfQuestion& question) {
+  const auto answer = ask(loop, question);
+  EXPECT_TRUE(answer.ok()) << answer.status().message();
+  return answer.ok() ? answer->predicted.step_ns / kMs : 0;
 }
 
 }  // namespace stepscope::testing

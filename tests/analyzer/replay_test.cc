@@ -175,6 +175,16 @@ TEST(InputOnWorkers, WorkersShareTheBatches) {
   }
 }
 
+TEST(InputOnWorkers, HandingOverABatchTakesTimeOfBoth) {
+  const HandOver cost{.worker_ns = 30, .loop_ns = 7};
+  StepGraph graph = loader_loop(240, [](int) { return 50; }, 100);
+  input_on_workers(graph, 1, cost);
+  EXPECT_DOUBLE_EQ(replay(graph).mean(), 107) << "the loop is the slower one";
+  graph = loader_loop(240, [](int) { return 370; }, 100);
+  input_on_workers(graph, 2, cost);
+  EXPECT_NEAR(replay(graph).mean(), 200, 1.0) << "the workers are";
+}
+
 // Two batches a worker ahead: enough for a batch that takes long, not for ten in a row.
 TEST(InputOnWorkers, AQueueEvensOutASlowBatch) {
   const auto mean_with = [](const std::function<std::int64_t(int)>& input) {
