@@ -5,6 +5,7 @@ import inspect
 import os
 import pathlib
 import tempfile
+import time
 from collections.abc import Iterator
 
 import pyarrow as pa
@@ -12,12 +13,14 @@ import pyarrow.parquet as pq
 
 
 ROW_GROUP = 256 * 1024  # an engine's threads divide a table by row groups
+_ABANDONED_S = 24 * 3600  # no file takes that long to write
 # Newer releases of pyarrow end a page after 20,000 rows by default; older ones have no such limit.
 _OPTIONS = inspect.signature(pq.write_table).parameters
 
 
 def write_table(path: pathlib.Path, table: pa.Table) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
+    _remove_abandoned(path.parent)
     with whole_file(path) as name:
         pq.write_table(table, name, **_layout(table.schema))
 
@@ -38,6 +41,15 @@ def whole_file(path: pathlib.Path) -> Iterator[str]:
     finally:
         with contextlib.suppress(FileNotFoundError):
             pathlib.Path(name).unlink()
+
+
+def _remove_abandoned(folder: pathlib.Path) -> None:
+    """Removes what killed writers left. Other machines may write to the folder at the moment, so only a file's age shows
+    that nobody will complete it."""
+    for part in folder.glob(".new-*.part"):
+        with contextlib.suppress(OSError):
+            if time.time() - part.stat().st_mtime > _ABANDONED_S:
+                part.unlink()
 
 
 def _layout(schema: pa.Schema) -> dict:

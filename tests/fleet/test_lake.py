@@ -7,6 +7,7 @@ import resource
 import sqlite3
 import subprocess
 import sys
+import time
 
 import pyarrow.parquet as pq
 import pytest
@@ -54,6 +55,19 @@ def test_adding_twice_changes_nothing_and_leaves_the_store_alone(verb, lake, tmp
     assert files(lake) == first
     assert store.read_bytes() == before
     assert not list(lake.glob("**/*.part"))
+
+
+def test_what_a_killed_writer_left_goes_once_nobody_can_be_writing_it(verb, lake, tmp_path):
+    store = make_store(tmp_path / "a.db", [0])
+    verb("lake", "add", store, "--lake", lake)
+    folder = lake / "step/run=77"
+    abandoned, growing = folder / ".new-abandoned.part", folder / ".new-growing.part"
+    abandoned.touch()
+    growing.touch()
+    two_days_ago = time.time() - 2 * 24 * 3600
+    os.utime(abandoned, (two_days_ago, two_days_ago))
+    verb("lake", "add", store, "--lake", lake)
+    assert list(lake.glob("**/*.part")) == [growing]
 
 
 @pytest.mark.parametrize(
