@@ -19,6 +19,7 @@
 #include "profiler/ring/thread_schedule.h"
 #include "profiler/session/copy_text.h"
 #include "profiler/session/current_thread.h"
+#include "profiler/session/process_exit.h"
 #include "profiler/session/tensor_memory.h"
 #include "profiler/session/window.h"
 
@@ -96,6 +97,13 @@ Status Session::start(const stepscope_options& options) {
     return Status::error(ErrorKind::kUsage, std::string(options.output) +
                                                 ": not recorded: the budget is a share of the "
                                                 "run's time, from 0 to 1");
+  }
+  const DelayedExit until_started;
+  if (exit_has_begun()) {
+    return Status::error(ErrorKind::kUsage,
+                         std::string(options.output) +
+                             ": not recorded: the program has begun to exit; start the recording "
+                             "before main() returns");
   }
   return start_embedded(*library, options);
 }
@@ -190,6 +198,7 @@ Status Session::stop() {
     const std::scoped_lock lock(mutex_);
     if (recorder_ == nullptr) return {};  // nothing is recorded, or the wrapper records
     active_ = false;
+    const DelayedExit until_off;
     if (const HookApi* hooks = hooks_.exchange(nullptr); hooks != nullptr) {
       hooks->set_mode(HookMode::kOff);
     }
@@ -314,6 +323,8 @@ void Session::torch_is_loaded(bool may_run_ops) noexcept {
   const NoCancellation here;
   const std::scoped_lock lock(mutex_);
   if (torch_searched_ || (wrapper_ != Wrapper::kJoined && recorder_ == nullptr)) return;
+  const DelayedExit until_found;
+  if (exit_has_begun()) return;
   find_hooks(may_run_ops);
   apply_window();
 }

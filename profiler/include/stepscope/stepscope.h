@@ -47,8 +47,8 @@ struct Options {
 // Thread safety: none. The recorded threads need no synchronization with it.
 class Recording {
  public:
-  // If recording cannot start, says why in one line on stderr and in error(); the program
-  // continues.
+  // If recording cannot start, or the program has begun to exit, says so in one line on stderr and
+  // in error(); the program continues.
   explicit Recording(const Options& options = {}) {
     const stepscope_options c_options{
         options.output.c_str(), options.window.first, options.window.last, options.ops ? 1 : 0,
