@@ -76,8 +76,11 @@ OptimizerOps optimizer_ops(const LoopReport& report) {
 }  // namespace
 
 std::optional<AdviceFacts> fused_optimizer(const AdviceContext& context) {
+  const std::string& optimizer = context.report.op_facts.optimizer;
   const OptimizerOps ops = optimizer_ops(context.report);
-  if (ops.calls < kManyOps || ops.fused) return std::nullopt;
+  // The name is known in Python only. No class in C++ is fused, so there a rewrite is advised.
+  const bool may_fuse = optimizer.empty() || has_fused(optimizer);
+  if (ops.calls < kManyOps || ops.fused || !may_fuse) return std::nullopt;
   // On a device, the arithmetic is in the kernels, which stay unchanged.
   const bool on_device = !context.predictor.graph().streams.empty();
   const auto arithmetic = paths_inside(context.predictor.paths(), [&](StringId name) {
@@ -91,8 +94,7 @@ std::optional<AdviceFacts> fused_optimizer(const AdviceContext& context) {
 
   AdviceFacts advice;
   advice.rule = "fused-optimizer";
-  const std::string& optimizer = context.report.op_facts.optimizer;
-  advice.facts = FusedOptimizer{has_fused(optimizer) ? optimizer : ""};
+  advice.facts = FusedOptimizer{optimizer};
   advice.evidence = {
       EvidenceKind::kAdvice, static_cast<double>(ops.calls), "count",
       "SELECT name, calls, self_ns FROM op_stats WHERE phase = 'optimizer' ORDER BY calls DESC"};

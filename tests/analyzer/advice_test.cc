@@ -296,6 +296,16 @@ TEST(Advice, AFusedOptimizerNeedsNoFusing) {
   EXPECT_EQ(predicted_ms(loop, "fused-optimizer"), 0);
 }
 
+std::int64_t lbfgs(RecordingBuilder& builder, ThreadId main, int, std::int64_t at) {
+  const std::int64_t end = optimize(builder, main, nullptr, at);
+  builder.op(main, "Optimizer.step#LBFGS.step", at, end, OpScope::kUser);
+  return end;
+}
+
+TEST(Advice, AnOptimizerThatHasNoFusedFormIsNotToBeFused) {
+  EXPECT_EQ(predicted_ms({.steps = 20, .rest = 4 * kMs, .more = lbfgs}, "fused-optimizer"), 0);
+}
+
 // A dropout of 1 ms: in training mode it draws what is dropped, else it returns its input.
 std::int64_t dropout(RecordingBuilder& builder, ThreadId main, bool draws, std::int64_t at) {
   if (draws) builder.op(main, "aten::bernoulli_", at + 200'000, at + 800'000);
