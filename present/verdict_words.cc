@@ -178,6 +178,26 @@ std::string waiting_part(const LoopReport& report) {
                   report.unit());
 }
 
+// The share of the host time in which the loop's thread was blocked, as far as it is known.
+double blocked_share(const LoopReport& report) {
+  const double host =
+      share_of(report.shares, Category::kHost) * static_cast<double>(report.wall.mean);
+  const double blocked = report.starvation.phases.other.blocked;
+  return host > 0 && report.starvation.known ? std::min(blocked / host, 1.0) : 0;
+}
+
+std::string host_reason(const LoopReport& report) {
+  const double blocked = report.device == DeviceId::kNone ? blocked_share(report) : 0;
+  if (blocked >= 0.5) {
+    return "The loop thread spends it between the ops and is blocked for " + percent_text(blocked) +
+           " of it: by a sleep, a lock, a disk or the network.";
+  }
+  return std::string("It runs on the loop thread between the ops: ") +
+         (report.native_unknown
+              ? "the program's own code or a library that it calls; which of them is unknown."
+              : "the program's own Python or C++ code.");
+}
+
 std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) {
   if (bottleneck.memory_pressure) return memory_reason(report);
   if (bottleneck.starved) return starved_reason(report);
@@ -186,10 +206,7 @@ std::string main_reason(const LoopReport& report, const Bottleneck& bottleneck) 
       return input_reason(report);
     case Category::kHost:
       if (report.basis.top) return scope_reason(*report.basis.top, report.unit());
-      return std::string("It runs on the loop thread between the ops: ") +
-             (report.native_unknown
-                  ? "the program's own code or a library that it calls; which of them is unknown."
-                  : "the program's own Python or C++ code.");
+      return host_reason(report);
     case Category::kCommunication:
       return waits_enough(report) ? rank_wait_reason(*report.rank_wait) : "";
     case Category::kLaunch:
@@ -335,10 +352,11 @@ std::string verdict_clause(const LoopReport& loop) {
 
 std::vector<std::string> verdict_reasons(const LoopReport& loop) {
   if (loop.verdict.kind == kNoVerdict) {
-    return {in_units(
-        "Only one step was recorded. That is not a loop: there is no verdict and no advice, only "
-        "a breakdown of this step.",
-        loop.unit())};
+    return {
+        in_units("Only one step of this thread was recorded. That is not a loop: there is no "
+                 "verdict and no advice, only "
+                 "a breakdown of this step.",
+                 loop.unit())};
   }
   std::vector<std::string> reasons = {main_reason(loop, loop.basis.bottleneck),
                                       native_reason(loop),

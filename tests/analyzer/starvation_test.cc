@@ -190,6 +190,35 @@ TEST(Starvation, NoPredictionIsAboveTheMeasuredStep) {
   }
 }
 
+// Steps of a 1 ms op and 9 ms of the program's own code, of which it runs for `running`.
+LoopReport code_between_ops(std::int64_t running) {
+  RecordingBuilder builder;
+  const ThreadId loop = builder.thread("main");
+  for (std::int64_t at = 0; at < 60 * kStep; at += kStep) {
+    builder.phase(loop, PhaseKind::kInput, at, at + 1000, 1000, "train");
+    builder.op(loop, "aten::linear", at + 1000, at + kMs - 1000);
+    builder.phase(loop, PhaseKind::kBackward, at + kMs - 1000, at + kMs);
+    builder.stretches.push_back(
+        {loop, session_time(at), Duration(kMs), Duration(kMs), Duration(0)});
+    builder.stretches.push_back(
+        {loop, session_time(at + kMs), Duration(9 * kMs), Duration(running), Duration(0)});
+  }
+  const auto report = analyze(builder.recording());
+  EXPECT_TRUE(report.ok());
+  return report->loops.at(0);
+}
+
+TEST(Starvation, CodeThatIsBlockedIsNotSaidToRun) {
+  const LoopReport sleeps = code_between_ops(kMs / 2);
+  EXPECT_EQ(sleeps.verdict.kind, "host-bound");
+  EXPECT_THAT(
+      verdict_sentence(sleeps),
+      HasSubstr("The loop thread spends it between the ops and is blocked for 94.4 % of it: "
+                "by a sleep, a lock, a disk or the network."));
+  EXPECT_THAT(verdict_sentence(code_between_ops(9 * kMs)),
+              HasSubstr("It runs on the loop thread between the ops: the program's own"));
+}
+
 TEST(Starvation, WithoutReadingsNothingIsKnown) {
   StarvedRun run({.compute_starved = 3 * kMs});
   run.builder().stretches.clear();
