@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <string>
 #include <system_error>
 
 #include "store/sqlite.h"
@@ -19,6 +20,16 @@ bool is_database(const std::filesystem::path& file) {
   ::close(fd);
   return got == static_cast<ssize_t>(sizeof head) &&
          std::string_view(head, sizeof head) == kDatabaseMagic;
+}
+
+std::optional<std::filesystem::path> database_of(const std::filesystem::path& file) {
+  const std::string& name = file.native();
+  for (const std::string_view suffix : kSideFileSuffixes) {
+    if (!name.ends_with(suffix)) continue;
+    std::filesystem::path database = name.substr(0, name.size() - suffix.size());
+    if (is_database(database)) return database;
+  }
+  return std::nullopt;
 }
 
 // https://www.sqlite.org/fileformat2.html, "The Database Header"

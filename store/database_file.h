@@ -17,6 +17,9 @@ bool is_database(const std::filesystem::path& file);
 // What SQLite adds to a database's name for the files that it keeps beside it while it writes.
 inline constexpr std::array<const char*, 3> kSideFileSuffixes{"-wal", "-shm", "-journal"};
 
+// The database that a file of this name lies beside, as one of its side files.
+std::optional<std::filesystem::path> database_of(const std::filesystem::path& file);
+
 inline constexpr std::size_t kDatabaseHeader = 100;  // bytes
 
 // The application id of a database (schema.h has ours), from its header, the first kDatabaseHeader

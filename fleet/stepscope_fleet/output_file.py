@@ -11,6 +11,7 @@ from .problem import Problem
 
 # The first bytes of files that are not replaced.
 _KEPT = {"database": b"SQLite format 3\0", "Parquet file": b"PAR1"}
+_SIDE_FILES = ("-wal", "-shm", "-journal")  # SQLite keeps them beside a database while it writes
 
 
 def refuse_output(path: pathlib.Path, lake: Lake) -> None:
@@ -25,6 +26,10 @@ def refuse_output(path: pathlib.Path, lake: Lake) -> None:
             raise Problem(
                 f"{path}: is in the lake, where only its own files are; choose another name"
             )
+        for suffix in _SIDE_FILES:
+            database = pathlib.Path(str(target).removesuffix(suffix))
+            if database != target and _begins_with(database, _KEPT["database"]):
+                raise Problem(f"{path}: belongs to the database {database}; choose another name")
         if not target.is_file():
             return
         # A table of the lake may be a link to another disk.

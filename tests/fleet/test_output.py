@@ -44,6 +44,11 @@ def test_a_page_does_not_replace_a_recording(refused, tmp_path):
         )
 
 
+def test_a_page_does_not_replace_the_log_of_a_recording(refused, tmp_path):
+    said = f"belongs to the database {tmp_path / '0.db'}; choose another name"
+    assert said in refused(tmp_path / "0.db-wal")
+
+
 def test_a_page_does_not_replace_a_part_of_the_lake(refused, lake_with_a_run, tmp_path):
     step = lake_with_a_run / "step/run=77/node-0000.parquet"
     (tmp_path / "file.html").symlink_to(step)

@@ -179,6 +179,16 @@ TEST(OutputFile, NeverReplacesADatabaseOrAFolder) {
   EXPECT_EQ(OutputFile::create(dir.path()).status().kind(), ErrorKind::kBadInput);
 }
 
+TEST(OutputFile, NeverReplacesTheLogOfADatabase) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", {});
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    const auto log = OutputFile::create((dir / "run.db").string() + suffix);
+    EXPECT_THAT(log.status().message(), ::testing::HasSubstr("belongs to the database")) << suffix;
+  }
+  EXPECT_TRUE(OutputFile::create(dir / "trace.json-wal").ok()) << "no database is beside it";
+}
+
 TEST(OutputFile, NeverReplacesWhatItIsMadeFrom) {
   const TempDir dir;
   put(dir / "trace.json", "{}");
