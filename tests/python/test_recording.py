@@ -169,7 +169,8 @@ def test_a_null_byte_does_not_cut_the_path(notebook, output):
 
 
 @pytest.mark.parametrize(
-    "options", ["steps=(0, 5)", "steps=(7, 3)", "steps=5", "steps=('a', 'b')", "ring_bytes=-1"]
+    "options",
+    ["steps=(0, 5)", "steps=(7, 3)", "steps=5", "steps=('a', 'b')", "ring_bytes=-1", "ops='all'"],
 )
 def test_refuses_what_makes_no_sense(notebook, options):
     notebook.run(f"""

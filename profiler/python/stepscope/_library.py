@@ -24,13 +24,27 @@ def program_of_package() -> Optional[pathlib.Path]:
     PREFIX/bin, with this package in PREFIX/LIB/stepscope/python."""
     folders = [WHEEL_PREFIX, *list(pathlib.Path(os.path.abspath(__file__)).parents)[4:6]]
     programs = (folder / "bin" / "stepscope" for folder in folders)
-    return next((program for program in programs if program.is_file()), None)
+    return next((program for program in programs if _is_program(program)), None)
 
 
 def program() -> Optional[str]:
-    """The same, or the one on PATH."""
+    """The same, or the first one on PATH."""
     found = program_of_package()
-    return str(found) if found is not None else shutil.which("stepscope")
+    if found is not None:
+        return str(found)
+    folders = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    named = (shutil.which("stepscope", path=folder) for folder in folders if folder)
+    return next((path for path in named if path and _is_program(pathlib.Path(path))), None)
+
+
+def _is_program(path: pathlib.Path) -> bool:
+    """Whether a file is there that is not the command that pip installs, which only calls
+    __main__.main() of this package."""
+    try:
+        with open(path, "rb") as file:
+            return b"stepscope.__main__" not in file.read(4096)
+    except OSError:
+        return False
 
 
 Phase = Any  # an open phase or scope; opaque

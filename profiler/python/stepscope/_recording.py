@@ -50,6 +50,8 @@ class Recording(contextlib.ContextDecorator):
             raise ValueError(
                 f"stepscope.record: budget={budget} must be a share of the run's time, from 0 to 1"
             )
+        if ops not in (True, False):
+            raise ValueError(f"stepscope.record: ops={ops!r} must be True, or False: phases only")
         self._options = _library.Options(path, first, last, ops, shapes, ring_bytes, budget)
         self._running = False
         self._started_in = 0  # the process
