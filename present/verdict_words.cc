@@ -189,8 +189,8 @@ double blocked_share(const LoopReport& report) {
 std::string host_reason(const LoopReport& report) {
   const double blocked = report.device == DeviceId::kNone ? blocked_share(report) : 0;
   if (blocked >= 0.5) {
-    return "The loop thread spends it between the ops and is blocked for " + percent_text(blocked) +
-           " of it: by a sleep, a lock, a disk or the network.";
+    return "The loop thread is blocked for " + percent_text(blocked) +
+           " of this time: by a sleep, a lock, a disk or the network.";
   }
   return std::string("It runs on the loop thread between the ops: ") +
          (report.native_unknown
@@ -354,8 +354,7 @@ std::vector<std::string> verdict_reasons(const LoopReport& loop) {
   if (loop.verdict.kind == kNoVerdict) {
     return {
         in_units("Only one step of this thread was recorded. That is not a loop: there is no "
-                 "verdict and no advice, only "
-                 "a breakdown of this step.",
+                 "verdict and no advice, only a breakdown of this step.",
                  loop.unit())};
   }
   std::vector<std::string> reasons = {main_reason(loop, loop.basis.bottleneck),

@@ -211,10 +211,9 @@ LoopReport code_between_ops(std::int64_t running) {
 TEST(Starvation, CodeThatIsBlockedIsNotSaidToRun) {
   const LoopReport sleeps = code_between_ops(kMs / 2);
   EXPECT_EQ(sleeps.verdict.kind, "host-bound");
-  EXPECT_THAT(
-      verdict_sentence(sleeps),
-      HasSubstr("The loop thread spends it between the ops and is blocked for 94.4 % of it: "
-                "by a sleep, a lock, a disk or the network."));
+  EXPECT_THAT(verdict_sentence(sleeps),
+              HasSubstr("The loop thread is blocked for 94.4 % of this time: by a sleep, a lock, a "
+                        "disk or the network."));
   EXPECT_THAT(verdict_sentence(code_between_ops(9 * kMs)),
               HasSubstr("It runs on the loop thread between the ops: the program's own"));
 }
