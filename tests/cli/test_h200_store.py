@@ -56,7 +56,9 @@ def test_each_step_launches_the_same_kernels(report, store):
 def test_small_kernels_wait_for_launches(report):
     assert report["verdict"]["kind"] == "launch-bound"
     assert report["losses"] == {} or not any(report["losses"].values())
-    assert {"fewer-tiny-ops", "input-prefetch"} <= {advice["rule"] for advice in report["advice"]}
+    rules = {advice["rule"] for advice in report["advice"]}
+    assert {"fewer-tiny-ops", "input-cache"} <= rules
+    assert "input-prefetch" not in rules, "a batch costs more to hand over than the 0.6 ms it takes"
 
 
 def test_every_copy_is_known(store):
