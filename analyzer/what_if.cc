@@ -306,8 +306,8 @@ class Asker {
   // report's input is the device's idle time, not the wait of the loop's thread.
   void limit_by_input(Prediction& predicted) const {
     if (loop_.device != DeviceId::kNone) return;
-    const double least = workers_ > 0 ? least_step_with_workers(context_).by_loop
-                                      : context_.step_ns() * (1 - context_.share(Category::kInput));
+    const double least =
+        workers_ > 0 ? least_step_with_workers(context_).by_loop : context_.rest_ns();
     if (predicted.step_ns < least) raise_to(predicted, least);
   }
 

@@ -111,8 +111,7 @@ LeastStep least_step_with_workers(const AdviceContext& context) {
   if (cores > 0)
     least.by_cores += batches * static_cast<double>(cost.worker_ns + cost.loop_ns) / cores;
   if (context.report.device == DeviceId::kNone) {
-    const double rest = context.step_ns() * (1 - context.share(Category::kInput));
-    least.by_loop = rest + batches * static_cast<double>(cost.loop_ns);
+    least.by_loop = context.rest_ns() + batches * static_cast<double>(cost.loop_ns);
   }
   return least;
 }

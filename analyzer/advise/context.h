@@ -26,6 +26,8 @@ struct AdviceContext {
 
   [[nodiscard]] double step_ns() const { return predictor.measured_ns(); }
   [[nodiscard]] double share(Category category) const { return share_of(report.shares, category); }
+  // The measured step without its input.
+  [[nodiscard]] double rest_ns() const { return step_ns() * (1 - share(Category::kInput)); }
   [[nodiscard]] std::int64_t loop_thread() const {
     return static_cast<std::int64_t>(report.verdict.thread);
   }

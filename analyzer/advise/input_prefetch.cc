@@ -27,11 +27,11 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
                              loader_option(loader, "num_workers").has_value();
   if (!context.input_matters() || fetches_ahead) return std::nullopt;
   const double input = context.share(Category::kInput) * context.step_ns();
-  const double rest = context.step_ns() - input;
+  const HandOver cost = hand_over(context);
   const LeastStep least = least_step_with_workers(context);
   std::vector<double> steps;
   for (int workers = 1; workers <= most_workers(context); ++workers) {
-    const auto on_workers = [workers, cost = hand_over(context)](StepGraph& graph) {
+    const auto on_workers = [workers, cost](StepGraph& graph) {
       input_on_workers(graph, workers, cost);
     };
     steps.push_back(std::max(context.predictor.step_ns(on_workers), least.ns()));
@@ -48,7 +48,7 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
       .steps = steps,
       .wanted = wanted,
       .step_ns = context.step_ns(),
-      .rest_ns = rest,
+      .rest_ns = context.rest_ns(),
       .works = context.busy_share() >= 0.5,
       .fills_cores = steps[wanted - 1] <= least.by_cores * kAsGood,
       .cores = context.cores(),

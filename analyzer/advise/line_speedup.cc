@@ -61,8 +61,7 @@ std::optional<double> step_with_faster(const AdviceContext& context, LinePlace p
   if (!of_input || !context.input_matters() || !most_steps_wait(context.report))
     return std::nullopt;
   // A worker makes a batch while as many steps pass as there are workers; that whole time shrinks.
-  const double rest = step * (1 - context.share(Category::kInput));
-  return std::max({step * (1 - saved), rest, least_step_ns(context) * (1 - saved)});
+  return std::max({step * (1 - saved), context.rest_ns(), least_step_ns(context) * (1 - saved)});
 }
 
 std::optional<double> step_with_faster_line(const AdviceContext& context, std::string_view file,

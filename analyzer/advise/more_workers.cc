@@ -31,7 +31,7 @@ std::optional<AdviceFacts> more_workers(const AdviceContext& context) {
   if (workers < 1 || workers >= kMaxWorkers || !context.input_matters()) return std::nullopt;
   if (context.busy_share() >= 0.5 || !most_steps_wait(context.report)) return std::nullopt;
   const double batch = context.step_ns() * workers;  // ns of a worker per batch
-  const double rest = context.step_ns() * (1 - context.share(Category::kInput));
+  const double rest = context.rest_ns();
   const double least = std::max(rest, least_step_ns(context));
   const auto most = static_cast<int>(
       std::clamp<std::int64_t>(kMaxPerCore * context.cores(), workers + 1, kMaxWorkers));

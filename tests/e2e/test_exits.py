@@ -1,6 +1,5 @@
 """A recording that starts while its program exits does no harm: libtorch may no longer be called then."""
 
-import pathlib
 import subprocess
 
 import pytest
@@ -14,9 +13,9 @@ def run(build_dir, tmp_path):
     if not program.exists():
         pytest.skip("built without libtorch")
 
-    def run(kind, output="run.db"):
+    def run(kind):
         done = subprocess.run(
-            [program, kind, output], cwd=tmp_path, capture_output=True, text=True, timeout=60
+            [program, kind, "run.db"], cwd=tmp_path, capture_output=True, text=True, timeout=60
         )
         assert done.returncode == 7, (done.returncode, done.stderr)
         return done
@@ -29,7 +28,7 @@ def test_a_static_object_cannot_start_one(run, tmp_path):
     refusal = "run.db: not recorded: the program has begun to exit; start the recording before main() returns"
     assert done.stdout == refusal + "\n"
     assert done.stderr == f"stepscope: {refusal}\n"
-    assert not pathlib.Path(tmp_path, "run.db").exists()
+    assert not (tmp_path / "run.db").exists()
 
 
 def test_a_thread_that_starts_one_after_another(run):
@@ -39,4 +38,4 @@ def test_a_thread_that_starts_one_after_another(run):
 
 def test_the_end_of_the_main_thread_alone_is_no_exit(run, tmp_path):
     assert run("main-thread-ends").stdout == "recorded\n"
-    assert pathlib.Path(tmp_path, "run.db").exists()
+    assert (tmp_path / "run.db").exists()
