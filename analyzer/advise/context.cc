@@ -129,15 +129,50 @@ std::string category_query(const AdviceContext& context, Category category) {
          " ORDER BY " + column + " DESC";
 }
 
-bool most_steps_wait(const LoopReport& report) {
-  std::vector<double> waits;
-  double sum = 0;
-  for (const std::size_t i : report.analysed) {
-    waits.push_back(static_cast<double>(exposed_ns(report.steps[i], Category::kInput)));
-    sum += waits.back();
+std::vector<LoaderWait> loader_waits(const AdviceContext& context) {
+  std::vector<LoaderWait> waits;
+  bool exhausted = false;
+  for (const Phase& phase : phases_of(context.recording, context.report.verdict.thread)) {
+    if (phase.kind != PhaseKind::kInput && phase.kind != PhaseKind::kInputEnd) continue;
+    if (context.recording.text(phase.name) != context.report.input.loader) continue;
+    const bool first = std::exchange(exhausted, phase.kind == PhaseKind::kInputEnd);
+    if (phase.kind == PhaseKind::kInputEnd || !in_analysed_step(context.report, phase.start))
+      continue;
+    waits.push_back({phase.start, static_cast<double>(to_ns(phase.dur)), first});
   }
-  const double mean = sum / static_cast<double>(waits.size());
-  return lower_median(std::move(waits)) >= kMinUsualWait * mean;
+  return waits;
+}
+
+bool most_steps_wait(const AdviceContext& context) {
+  const LoopReport& report = context.report;
+  const auto together = static_cast<std::size_t>(std::max(worker_count(report.input.loader), 1));
+  std::vector<LoaderWait> first;
+  if (together > 1) first = loader_waits(context);
+  std::erase_if(first, [](const LoaderWait& wait) { return !wait.first; });
+  const auto starts_epoch = [&](const Step& step) {
+    return std::ranges::any_of(first, [&](const LoaderWait& wait) {
+      return step.start <= wait.start && wait.start < step.end();
+    });
+  };
+  std::vector<double> waits;  // of `together` steps in turn
+  double sum = 0, recent = 0;
+  std::vector<double> stretch;
+  for (const std::size_t i : report.analysed) {
+    const auto wait = static_cast<double>(exposed_ns(report.steps[i], Category::kInput));
+    sum += wait;
+    if (starts_epoch(report.steps[i])) {
+      stretch.clear();
+      recent = 0;
+      continue;
+    }
+    stretch.push_back(wait);
+    recent += wait;
+    if (stretch.size() > together) recent -= stretch[stretch.size() - 1 - together];
+    if (stretch.size() >= together) waits.push_back(recent);
+  }
+  if (waits.empty()) return false;
+  const double mean = sum / static_cast<double>(report.analysed.size());
+  return lower_median(std::move(waits)) >= kMinUsualWait * mean * static_cast<double>(together);
 }
 
 }  // namespace stepscope

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "analyzer/report.h"
 #include "analyzer/simulate/predictor.h"
@@ -57,9 +58,20 @@ AdviceFacts without_prediction(const AdviceContext& context, AdviceFacts advice)
 // Mean calls per step of the ops with this name, outside input.
 double calls_a_step(const AdviceContext& context, std::string_view name);
 
-// Whether the usual step waits for input about as long as the mean step. If most steps wait for
-// less, the producers of the batches keep up with all but a few steps.
-bool most_steps_wait(const LoopReport& report);
+// A wait for the loop's loader, in an analysed step.
+struct LoaderWait {
+  SessionTime start{};
+  double ns = 0;
+  bool first = false;  // of an epoch that is not the run's first
+};
+std::vector<LoaderWait> loader_waits(const AdviceContext& context);
+
+// Whether the steps usually wait for input about as long as they do on average. If not, the
+// producers of the batches keep up with all but a few steps. Workers that start together deliver
+// together, and then only one step in as many as there are workers waits, so the wait of so many
+// steps is looked at. Those with the first wait of an epoch are left out, because for it the
+// workers may start anew.
+bool most_steps_wait(const AdviceContext& context);
 
 // Whether many values are read from tensors one at a time; reading a loss and a metric takes only a
 // few.

@@ -58,8 +58,7 @@ std::optional<double> step_with_faster(const AdviceContext& context, LinePlace p
     if (of_input) ns = std::min(ns, context.share(Category::kInput) * step);
     return std::max(step - saved * ns, 0.0);
   }
-  if (!of_input || !context.input_matters() || !most_steps_wait(context.report))
-    return std::nullopt;
+  if (!of_input || !context.input_matters() || !most_steps_wait(context)) return std::nullopt;
   // A worker makes a batch while as many steps pass as there are workers; that whole time shrinks.
   return std::max({step * (1 - saved), context.rest_ns(), least_step_ns(context) * (1 - saved)});
 }

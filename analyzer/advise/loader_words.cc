@@ -1,5 +1,8 @@
 #include "analyzer/advise/loader_words.h"
 
+#include <algorithm>
+#include <charconv>
+
 namespace stepscope {
 namespace {
 
@@ -34,6 +37,13 @@ std::optional<std::string_view> loader_option(std::string_view name, std::string
     rest = comma == std::string_view::npos ? "" : rest.substr(comma + 2);
   }
   return std::nullopt;
+}
+
+int worker_count(std::string_view name) {
+  const auto text = loader_option(name, "num_workers").value_or("");
+  int workers = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), workers);
+  return error == std::errc() && end == text.data() + text.size() ? std::max(workers, 0) : 0;
 }
 
 }  // namespace stepscope

@@ -17,4 +17,7 @@ bool is_loader_of_trainer(std::string_view name);
 // default.
 std::optional<std::string_view> loader_option(std::string_view name, std::string_view option);
 
+// 0: none, or not a number.
+int worker_count(std::string_view name);
+
 }  // namespace stepscope

@@ -1,6 +1,5 @@
 // A PyTorch loader has workers, and the loop still waits for them: more of them deliver more.
 #include <algorithm>
-#include <charconv>
 #include <utility>
 #include <vector>
 
@@ -13,13 +12,6 @@ namespace stepscope {
 namespace {
 
 constexpr int kMaxPerCore = 4;
-// 0: none, or not a number.
-int workers_of(std::string_view loader) {
-  const auto text = loader_option(loader, "num_workers").value_or("");
-  int workers = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), workers);
-  return error == std::errc() && end == text.data() + text.size() ? std::max(workers, 0) : 0;
-}
 
 }  // namespace
 
@@ -27,9 +19,9 @@ int workers_of(std::string_view loader) {
 // steps for a batch as there are workers.
 std::optional<AdviceFacts> more_workers(const AdviceContext& context) {
   const std::string& loader = context.report.input.loader;
-  const int workers = workers_of(loader);
+  const int workers = worker_count(loader);
   if (workers < 1 || workers >= kMaxWorkers || !context.input_matters()) return std::nullopt;
-  if (context.busy_share() >= 0.5 || !most_steps_wait(context.report)) return std::nullopt;
+  if (context.busy_share() >= 0.5 || !most_steps_wait(context)) return std::nullopt;
   const double batch = context.step_ns() * workers;  // ns of a worker per batch
   const double rest = context.rest_ns();
   const double least = std::max(rest, least_step_ns(context));

@@ -20,15 +20,8 @@ struct EpochWaits {
 
 EpochWaits epoch_waits(const AdviceContext& context) {
   EpochWaits waits;
-  bool exhausted = false;
-  for (const Phase& phase : phases_of(context.recording, context.report.verdict.thread)) {
-    if (phase.kind != PhaseKind::kInput && phase.kind != PhaseKind::kInputEnd) continue;
-    if (context.recording.text(phase.name) != context.report.input.loader) continue;
-    const bool first = std::exchange(exhausted, phase.kind == PhaseKind::kInputEnd);
-    if (phase.kind == PhaseKind::kInputEnd || !in_analysed_step(context.report, phase.start))
-      continue;
-    (first ? waits.first : waits.others).push_back(static_cast<double>(to_ns(phase.dur)));
-  }
+  for (const LoaderWait& wait : loader_waits(context))
+    (wait.first ? waits.first : waits.others).push_back(wait.ns);
   return waits;
 }
 

@@ -138,6 +138,22 @@ TEST(Advice, WorkersThatCannotKeepUpGetHelp) {
       << "they keep up but for the first batch of an epoch";
 }
 
+// Four workers that start together deliver four batches at once, and then none for a while.
+TEST(Advice, WorkersThatDeliverTogetherAndCannotKeepUpGetHelp) {
+  const std::string loader = "DataLoader(num_workers=4)";
+  Loop bursts{.steps = 120, .input = 0, .busy = 0, .loader = loader};
+  bursts.more = [loader](RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
+    if (step % 4 != 3) return at;
+    builder.phase(main, PhaseKind::kInput, at, at + 80 * kMs, 0, loader);
+    return at + 80 * kMs;
+  };
+  const auto advice = advice_of(record(bursts));
+  const Advice* more = find(advice, "more-workers");
+  ASSERT_NE(more, nullptr);
+  EXPECT_EQ(more->title, "use 12 workers") << "each takes 120 ms for a batch";
+  EXPECT_NEAR(static_cast<double>(more->predicted_step_ns), 10e6, 1e5);
+}
+
 TEST(LoaderOption, IsReadFromTheName) {
   const char* const name = "DataLoader(batch_size=8, shuffle=True, num_workers=12)";
   EXPECT_EQ(loader_option(name, "batch_size"), "8");
