@@ -29,8 +29,9 @@ Json died_json(const ProcessReport& process) {
   const ProcessEnd& end = *process.end;
   const bool killed = end.how == EndKind::kSignal;
   return {{"how", end.out_of_memory ? "out of memory"
-                  : killed          ? signal_name(end.code)
-                                    : "exit"},
+                  : !killed         ? "exit"
+                  : end.code > 0    ? signal_name(end.code)
+                                    : "killed"},
           {"step", end.step > 0 ? Json(end.step) : Json(nullptr)},
           {"op", or_null(process.died_in)},
           {"thread", or_null(process.died_in_thread)},

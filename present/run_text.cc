@@ -59,12 +59,17 @@ std::string loop_summary(const LoopReport& loop) {
   return text + wrapped(help);
 }
 
-// A program that the kernel kills says nothing itself; one that ends by itself has said why.
+// A program that the kernel kills says nothing itself; one that ends by itself has said why. But a
+// launcher kills the other ranks when one has ended with an error: then that one is the cause.
 std::string first_killed(const AnalysisReport& report) {
+  const ProcessReport* failed_rank = nullptr;
   for (const std::size_t i : report.deaths) {
     const ProcessReport& process = report.processes[i];
-    if (process.of_memory || process.end->how == EndKind::kSignal)
-      return wrapped(death_sentence(process));
+    if (process.of_memory || process.end->how == EndKind::kSignal) {
+      const bool is_cause = process.of_memory || process.rank < 0 || failed_rank == nullptr;
+      return wrapped(death_sentence(is_cause ? process : *failed_rank));
+    }
+    if (process.rank >= 0 && failed_rank == nullptr) failed_rank = &process;
   }
   return {};
 }

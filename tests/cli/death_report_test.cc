@@ -1,9 +1,11 @@
 // What `stepscope analyze` says of a run whose process died.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 
 #include <nlohmann/json.hpp>
 
+#include "store/sqlite.h"
 #include "store/trace_writer.h"
 #include "tests/cli/binary.h"
 #include "tests/store/testing/synthetic_run.h"
@@ -61,6 +63,17 @@ TEST_F(DeathReport, JsonKeepsItsContract) {
   EXPECT_EQ(process["rss_bytes"], 1'348'000'000);
   EXPECT_EQ(process["rss_growth_per_step"], 12'000'000);
   EXPECT_EQ(Json::parse(outcome.out)["loops"][0]["rank"], 1);
+}
+
+// As of a process that is not a child of the recorder.
+TEST_F(DeathReport, InJsonAnUnknownSignalHasNoName) {
+  const std::string store = make({.steps = 30, .killed_by = 9, .samples = true});
+  auto database = Database::open(store, SQLITE_OPEN_READWRITE);
+  ASSERT_TRUE(database.ok());
+  ASSERT_TRUE(database->exec("UPDATE process_end SET code = 0").ok());
+  const Json json = Json::parse(run_stepscope({"analyze", store, "--json"}).out);
+  EXPECT_EQ(json["run"]["processes"][0]["died"]["how"], "killed");
+  EXPECT_EQ(json["run"]["processes"][0]["died"]["signal"], nullptr);
 }
 
 // What could not be had is given back on the way out; that it was held is the news.

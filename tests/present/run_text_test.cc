@@ -76,6 +76,18 @@ TEST(RunText, WhatKilledIt) {
       << text;
 }
 
+TEST(RunText, TheRankThatFailedIsNamedRatherThanThoseKilledBecauseOfIt) {
+  AnalysisReport report = report_of(compute_bound());
+  report.processes = {ended(EndKind::kSignal, 0, false), ended(EndKind::kExit, 3, false)};
+  report.processes[0].rank = 0;
+  report.processes[1].rank = 1;
+  report.deaths = {1, 0};
+  const std::string text = run_summary("run.db", report, Status());
+  EXPECT_TRUE(says(text, "Rank 1 (process 12) ended with exit code 3")) << text;
+  report.deaths = {0, 1};
+  EXPECT_TRUE(says(run_summary("run.db", report, Status()), "Rank 0 (process 12) was killed"));
+}
+
 TEST(RunText, MemoryThatGrows) {
   AnalysisReport report = report_of(compute_bound());
   LoopReport& loop = report.loops.front();
