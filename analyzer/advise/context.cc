@@ -149,14 +149,15 @@ bool most_steps_wait(const AdviceContext& context) {
   std::vector<LoaderWait> first;
   if (together > 1) first = loader_waits(context);
   std::erase_if(first, [](const LoaderWait& wait) { return !wait.first; });
+  auto next = first.begin();  // both are in the order of time
   const auto starts_epoch = [&](const Step& step) {
-    return std::ranges::any_of(first, [&](const LoaderWait& wait) {
-      return step.start <= wait.start && wait.start < step.end();
-    });
+    next = std::find_if(next, first.end(),
+                        [&](const LoaderWait& wait) { return wait.start >= step.start; });
+    return next != first.end() && next->start < step.end();
   };
-  std::vector<double> waits;  // of `together` steps in turn
+  std::vector<double> waits;    // of `together` steps in turn
+  std::vector<double> stretch;  // since an epoch began
   double sum = 0, recent = 0;
-  std::vector<double> stretch;
   for (const std::size_t i : report.analysed) {
     const auto wait = static_cast<double>(exposed_ns(report.steps[i], Category::kInput));
     sum += wait;
