@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "analyzer/advise/loader_words.h"
 #include "analyzer/verdict/classify.h"
 #include "analyzer/words.h"
 #include "present/device_words.h"
@@ -79,8 +80,13 @@ std::string input_reason(const LoopReport& report) {
            percent_text(input.blocked_share()) + ".";
   }
   if (busy <= 0.2) {
-    return "The loop thread is blocked for " + percent_text(input.blocked_share()) +
-           " of the wait: workers, a disk or the network deliver the data too slowly.";
+    const std::string blocked =
+        "is blocked for " + percent_text(input.blocked_share()) + " of the wait";
+    if (is_data_loader(input.loader) && worker_count(input.loader) == 0)
+      return "The loop thread prepares the batches itself, and " + blocked +
+             ": by a disk, the network, a lock or a sleep.";
+    return "The loop thread " + blocked +
+           ": workers, a disk or the network deliver the data too slowly.";
   }
   return "The loop thread works for " + percent_text(busy) +
          " of the wait and is blocked for the rest.";

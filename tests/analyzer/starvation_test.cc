@@ -249,6 +249,19 @@ TEST(Starvation, ASplitOfAWaitIsRunningStarvedAndBlocked) {
   EXPECT_THAT(verdict_sentence(loop), Not(HasSubstr("workers, a disk")));
 }
 
+TEST(Starvation, WithoutWorkersTheBlockedLoopThreadPreparesTheBatches) {
+  const auto why = [](const std::string& loader) {
+    RecordingBuilder builder = testing::record({.input = 8 * kMs, .busy = 0, .loader = loader});
+    return verdict_sentence(analyze(builder.recording())->loops.at(0));
+  };
+  EXPECT_THAT(
+      why("DataLoader(batch_size=8)"),
+      HasSubstr("The loop thread prepares the batches itself, and is blocked for 100.0 % of "
+                "the wait: by a disk, the network, a lock or a sleep."));
+  EXPECT_THAT(why("DataLoader(batch_size=8, num_workers=2)"), HasSubstr("workers, a disk"));
+  EXPECT_THAT(why("my own loader"), HasSubstr("workers, a disk")) << "it may have threads";
+}
+
 TEST(Starvation, AWaitThatWasStarvedIsNoWaitForInput) {
   const LoopReport loop =
       StarvedRun({.input = 15 * kMs / 10, .input_starved = 14 * kMs / 10}).report();
