@@ -87,6 +87,21 @@ TEST(Growth, APeakMovesNothing) {
   EXPECT_NEAR(growth_per_step(memory, steps_of(100, 1'000)), 10, 0.1);
 }
 
+TEST(Growth, InOneLongStepIsNoneOfEachStep) {
+  std::vector<Step> steps = steps_of(8, 1'000);
+  steps.back().dur = Duration(100'000);
+  CounterSeries memory;
+  for (std::int64_t at = 500; at < 4'000; at += 1'000) memory.add(session_time(at), 0);
+  for (std::int64_t at = 7'000; at < 100'000; at += 5'000) memory.add(session_time(at), at * 1'000);
+  EXPECT_LT(growth_per_step(memory, steps), 20e6) << "it grows by 93 MB within the last one";
+}
+
+TEST(Growth, IsNoneIfFewStepsHaveReadings) {
+  CounterSeries memory;
+  for (std::int64_t at = 0; at < 3'000; at += 100) memory.add(session_time(at), at * 1'000);
+  EXPECT_EQ(growth_per_step(memory, steps_of(100, 1'000)), 0);
+}
+
 TEST(Growth, IsNoneWithoutEnoughReadingsOrSteps) {
   CounterSeries memory;
   for (std::int64_t i = 0; i < 4; ++i) memory.add(session_time(i * 1'000), i * 1'000'000);
