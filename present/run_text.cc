@@ -66,8 +66,8 @@ std::string first_killed(const AnalysisReport& report) {
   for (const std::size_t i : report.deaths) {
     const ProcessReport& process = report.processes[i];
     if (process.of_memory || process.end->how == EndKind::kSignal) {
-      const bool is_cause = process.of_memory || process.rank < 0 || failed_rank == nullptr;
-      return wrapped(death_sentence(is_cause ? process : *failed_rank));
+      const bool by_launcher = failed_rank != nullptr && process.rank >= 0 && !process.of_memory;
+      return wrapped(death_sentence(by_launcher ? *failed_rank : process));
     }
     if (process.rank >= 0 && failed_rank == nullptr) failed_rank = &process;
   }

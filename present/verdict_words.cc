@@ -82,7 +82,7 @@ std::string input_reason(const LoopReport& report) {
   if (busy <= 0.2) {
     const std::string blocked =
         "is blocked for " + percent_text(input.blocked_share()) + " of the wait";
-    if (is_data_loader(input.loader) && worker_count(input.loader) == 0)
+    if (loads_without_workers(input.loader))
       return "The loop thread prepares the batches itself, and " + blocked +
              ": by a disk, the network, a lock or a sleep.";
     return "The loop thread " + blocked +

@@ -97,8 +97,7 @@ double least_step_ns(const AdviceContext& context) {
 
 HandOver hand_over(const AdviceContext& context) {
   const std::string& loader = context.report.input.loader;
-  const bool has_workers = loader_option(loader, "num_workers").has_value();
-  return is_data_loader(loader) && !has_workers ? kFromProcess : HandOver();
+  return loads_without_workers(loader) ? kFromProcess : HandOver();
 }
 
 LeastStep least_step_with_workers(const AdviceContext& context) {
@@ -155,24 +154,18 @@ bool most_steps_wait(const AdviceContext& context) {
                         [&](const LoaderWait& wait) { return wait.start >= step.start; });
     return next != first.end() && next->start < step.end();
   };
-  std::vector<double> waits;    // of `together` steps in turn
-  std::vector<double> stretch;  // since an epoch began
-  double sum = 0, recent = 0;
+  std::vector<std::int64_t> totals{0};  // the waits until each step, in ns
+  std::vector<double> waits;            // of `together` steps in turn
+  std::size_t in_epoch = 0;             // steps since its first
   for (const std::size_t i : report.analysed) {
-    const auto wait = static_cast<double>(exposed_ns(report.steps[i], Category::kInput));
-    sum += wait;
-    if (starts_epoch(report.steps[i])) {
-      stretch.clear();
-      recent = 0;
-      continue;
-    }
-    stretch.push_back(wait);
-    recent += wait;
-    if (stretch.size() > together) recent -= stretch[stretch.size() - 1 - together];
-    if (stretch.size() >= together) waits.push_back(recent);
+    totals.push_back(totals.back() + exposed_ns(report.steps[i], Category::kInput));
+    in_epoch = starts_epoch(report.steps[i]) ? 0 : in_epoch + 1;
+    if (in_epoch >= together)
+      waits.push_back(static_cast<double>(totals.back() - totals[totals.size() - 1 - together]));
   }
   if (waits.empty()) return false;
-  const double mean = sum / static_cast<double>(report.analysed.size());
+  const double mean =
+      static_cast<double>(totals.back()) / static_cast<double>(report.analysed.size());
   return lower_median(std::move(waits)) >= kMinUsualWait * mean * static_cast<double>(together);
 }
 

@@ -39,6 +39,10 @@ std::optional<std::string_view> loader_option(std::string_view name, std::string
   return std::nullopt;
 }
 
+bool loads_without_workers(std::string_view name) {
+  return is_data_loader(name) && !loader_option(name, "num_workers");
+}
+
 int worker_count(std::string_view name) {
   const auto text = loader_option(name, "num_workers").value_or("");
   int workers = 0;

@@ -17,6 +17,9 @@ bool is_loader_of_trainer(std::string_view name);
 // default.
 std::optional<std::string_view> loader_option(std::string_view name, std::string_view option);
 
+// Whether it is a PyTorch loader that makes the batches on the loop's thread.
+bool loads_without_workers(std::string_view name);
+
 // 0: none, or not a number.
 int worker_count(std::string_view name);
 

@@ -176,15 +176,18 @@ void measure_memory(const Counters& counters, const LoopReport* loop, ProcessRep
 double growth_per_step(const CounterSeries& memory, const std::vector<Step>& steps) {
   if (steps.empty()) return 0;
   auto readings = memory.within({steps.front().start, steps.back().end()});
+  std::vector<double> numbers;
   std::set<std::int64_t> seen;  // the steps with readings
-  for (const auto& reading : readings)
-    seen.insert(static_cast<std::int64_t>(number_at(steps, reading.at)));
+  for (const auto& reading : readings) {
+    numbers.push_back(number_at(steps, reading.at));
+    seen.insert(static_cast<std::int64_t>(numbers.back()));
+  }
   if (seen.size() < kMinReadings) return 0;
   const std::size_t stride = (readings.size() + kMaxPairs - 1) / kMaxPairs;
   std::vector<double> slopes;
   for (std::size_t i = 0; i < readings.size(); i += stride) {
     for (std::size_t j = 0; j < i; j += stride) {
-      const double moved = number_at(steps, readings[i].at) - number_at(steps, readings[j].at);
+      const double moved = numbers[i] - numbers[j];
       if (moved >= 1) slopes.push_back((readings[i].value - readings[j].value) / moved);
     }
   }
