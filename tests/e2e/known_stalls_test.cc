@@ -99,14 +99,15 @@ class KnownStallsTest : public testing::TestWithParam<Cell> {
     ASSERT_TRUE(analysis.ok());
     own_ = {};
     for (const Step& step : analysis->steps) {
-      if (!step.steady) continue;
+      if (step.kinds.empty() || step.kinds[0].population == 0) continue;
       const Json& measured = steps.at(static_cast<std::size_t>(step.number - 1));
       own_.wait_ns += measured[0].get<double>();
       own_.step_ns += measured[1].get<double>();
       own_.wait_cpu_ns += measured[2].get<double>();
       ++own_.steps;
     }
-    ASSERT_GT(own_.steps, steps.size() / 2) << "most steps are steady";
+    // Where recording ops costs much, the verdict rests on the steps without.
+    ASSERT_GE(own_.steps, 10U) << "enough for a verdict";
   }
 
   [[nodiscard]] double error() const {
