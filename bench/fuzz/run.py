@@ -4,7 +4,8 @@
     cmake --preset fuzz && cmake --build --preset fuzz --target stepscope_fuzzers
     bench/fuzz/run.py --seconds 7200 [--target store export …] [--json figures.json]
 
---json adds to the figures that the file holds, so that campaigns add up.
+--json adds to the figures that the file holds, so that campaigns add up. It is written whenever a
+process of libFuzzer ends, every ten minutes, so that a campaign that is killed counts too.
 
 Prints a line for each target: runs, runs per second, edges covered, and the number of failing
 inputs, which stay in BUILD/tests/fuzz/broken-TARGET. New inputs go to
@@ -41,26 +42,26 @@ FAILURES = {
     "slow": "slow",
 }
 # Of one process. Then a new one starts, in case the target collects memory.
-LONGEST_PROCESS_S = 1800
+LONGEST_PROCESS_S = 600
 
 
 def fuzz(folder, target, seconds):
-    """Returns the figures of one target. An input that fails ends the process, and another goes on. libFuzzer's own
-    way of going on (-fork) runs an eighth as many inputs of a target that takes 50 ms."""
+    """Yields the figures of each process that fuzzes the target. An input that fails ends the process, and another
+    goes on. libFuzzer's own way of going on (-fork) runs an eighth as many inputs of a target that takes 50 ms."""
     found, broken = folder / f"found-{target}", folder / f"broken-{target}"
     found.mkdir(exist_ok=True)
     broken.mkdir(exist_ok=True)
-    known = {path.name for path in broken.iterdir()}
     begin = cpu_seconds()
-    runs = edges = took = 0
-    while seconds - took >= 1:
+    while (left := seconds - (cpu_seconds() - begin)) >= 1:
+        began = cpu_seconds()
+        known = {path.name for path in broken.iterdir()}
         # Entropic scheduling would take longer than the targets.
         command = [
             folder / f"{target}_fuzzer",
             "-entropic=0",
             "-print_final_stats=1",
             f"-max_len={LONGEST_INPUT}",
-            f"-max_total_time={min(int(seconds - took), LONGEST_PROCESS_S)}",
+            f"-max_total_time={min(int(left), LONGEST_PROCESS_S)}",
             f"-artifact_prefix={broken}/",
             found,
             CORPUS / target,
@@ -76,22 +77,19 @@ def fuzz(folder, target, seconds):
         executed = RUNS.findall(done.stderr)
         if not executed:
             sys.exit(f"{target}: the fuzzer did not start\n{done.stderr[-2000:]}")
-        runs += int(executed[-1])
-        edges = max([edges, *map(int, EDGES.findall(done.stderr))])
-        took = cpu_seconds() - begin
-    figures = {
-        "target": target,
-        "seconds": round(took),
-        "runs": runs,
-        "edges": edges,
-        "memory": 0,
-        "slow": 0,
-        "crashes": 0,
-    }
-    for path in broken.iterdir():
-        if path.name not in known:
-            figures[FAILURES[path.name.split("-")[0]]] += 1
-    return figures
+        figures = {
+            "target": target,
+            "seconds": cpu_seconds() - began,
+            "runs": int(executed[-1]),
+            "edges": max(map(int, EDGES.findall(done.stderr)), default=0),
+            "memory": 0,
+            "slow": 0,
+            "crashes": 0,
+        }
+        for path in broken.iterdir():
+            if path.name not in known:
+                figures[FAILURES[path.name.split("-")[0]]] += 1
+        yield figures
 
 
 def cpu_seconds():
@@ -131,10 +129,10 @@ def is_hash(name):
     return re.fullmatch(r"[0-9a-f]{40}", name) is not None
 
 
-def added_up(before, figures):
-    """The figures of all campaigns, the targets in the order of TARGETS."""
-    sums = {row["target"]: row for row in before}
-    for row in figures:
+def added_up(rows):
+    """One row for each target, in the order of their names."""
+    sums = {}
+    for row in rows:
         known = sums.setdefault(row["target"], dict.fromkeys(row, 0) | {"target": row["target"]})
         for key, value in row.items():
             if key == "edges":
@@ -144,9 +142,13 @@ def added_up(before, figures):
     return sorted(sums.values(), key=lambda row: row["target"])
 
 
+def rounded(rows):
+    return [row | {"seconds": round(row["seconds"])} for row in rows]
+
+
 def line(row):
     return (
-        f"{row['target']:17} {row['seconds']:6} s {row['runs']:10,} runs {row['runs'] / row['seconds']:8.1f} /s "
+        f"{row['target']:17} {row['seconds']:6.0f} s {row['runs']:10,} runs {row['runs'] / row['seconds']:8.1f} /s "
         f"{row['edges']:7,} edges   broken {row['crashes']}, too slow {row['slow']}, "
         f"too much memory {row['memory']}"
     )
@@ -161,16 +163,23 @@ def main():
     parser.add_argument("--json", type=Path)
     arguments = parser.parse_args()
     folder = arguments.build / "tests/fuzz"
-    figures = []
+    rows = []
+    if arguments.json and arguments.json.exists():
+        rows = json.loads(arguments.json.read_text())
+    failed = False
     for target in arguments.target:
-        figures.append(fuzz(folder, target, arguments.seconds))
-        print(line(figures[-1]), flush=True)
+        own = []
+        for figures in fuzz(folder, target, arguments.seconds):
+            own.append(figures)
+            rows.append(figures)
+            if arguments.json:
+                arguments.json.write_text(json.dumps(rounded(added_up(rows)), indent=1) + "\n")
+        for row in added_up(own):
+            print(line(row), flush=True)
+            failed = failed or row["crashes"] + row["slow"] + row["memory"] > 0
         if arguments.minimise:
             minimise(folder, target)
-    if arguments.json:
-        before = json.loads(arguments.json.read_text()) if arguments.json.exists() else []
-        arguments.json.write_text(json.dumps(added_up(before, figures), indent=1) + "\n")
-    return 1 if any(row["crashes"] + row["slow"] + row["memory"] for row in figures) else 0
+    return 1 if failed else 0
 
 
 if __name__ == "__main__":
