@@ -42,6 +42,7 @@ readonly FUZZ_SECONDS=10
 readonly PIP_PACKAGES=(pytest pytest-xdist pytest-rerunfailures playwright viztracer "torch==$TORCH_PIN"
   "${SAMPLE_PACKAGES[@]}" transformers accelerate lightning nvtx
   pillow nbclient ipykernel  # for samples/python/slow_lines
+  pyte  # a terminal, for the live line: 0.1 MB
   duckdb pyarrow  # `stepscope fleet`: 25 and 55 MB
   s3fs  # its lakes in an object store: 16 MB with botocore
   prometheus-client opentelemetry-proto wandb mlflow-skinny tensorboard  # to read live metrics

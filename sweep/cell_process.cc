@@ -112,7 +112,7 @@ void watch(const CellRequest& request, const Child& child, RunRecorder& recorder
   Clock::time_point look_at = Clock::now();
   std::optional<ChildEnd> ended;
   while (!(ended = child.ended())) {
-    recorder.wait(child.fd());
+    recorder.wait({child.fd()});
     recorder.tick();
     ending.look(end);
     const bool due = Clock::now() >= look_at;

@@ -1,5 +1,6 @@
 #include "terminal/terminal_out.h"
 
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -7,12 +8,15 @@
 #include <string>
 
 #include "analyzer/printable.h"
+#include "analyzer/text_width.h"
 #include "present/terminal_text.h"
 
 namespace stepscope {
 namespace {
 
 constexpr std::string_view kClearLine = "\r\033[K";
+constexpr std::string_view kClearBelow = "\033[J";
+constexpr std::size_t kUsualColumns = 80;
 
 // The start of `page` that stays as it is: nothing, a line end, or one of our colours.
 std::string_view own_mark(std::string_view page) {
@@ -26,6 +30,11 @@ std::string_view own_mark(std::string_view page) {
 void put(std::FILE* file, std::string_view bytes) {
   // An error of standard error cannot be reported anywhere.
   static_cast<void>(std::fwrite(bytes.data(), 1, bytes.size(), file));
+}
+
+std::size_t columns_of(int fd) {
+  winsize size{};
+  return ::ioctl(fd, TIOCGWINSZ, &size) == 0 && size.ws_col > 0 ? size.ws_col : kUsualColumns;
 }
 
 Status write_all(std::string_view bytes) {
@@ -73,10 +82,34 @@ Status write_page(std::string_view page) { return write_all(safe_page(page)); }
 Status write_json(std::string_view document) { return write_all(printable_json(document)); }
 
 void show_status(std::string_view line) {
-  put(stderr, std::string(kClearLine) + printable(line) + "\r");
+  // One less: in the last column, the cursor of some terminals is in the next row already.
+  put(stderr, std::string(kClearLine) + cut(line, columns_of(STDERR_FILENO) - 1) + "\r");
   std::fflush(stderr);
 }
 
 void clear_status() { put(stderr, kClearLine); }
+
+void show_status_below(std::string_view line) {
+  const std::size_t columns = columns_of(STDERR_FILENO);
+  const std::string text = cut(line, columns);
+  const std::size_t column = columns - width_of(text) + 1;
+  // Down a row, which scrolls if there is none, and up again: now there is one. Then to it and
+  // back, with the cursor saved meanwhile.
+  put(stderr,
+      "\033D\033[A\0337\033[B\r\033[K\033[" + std::to_string(column) + "G" + text + "\0338");
+  std::fflush(stderr);
+}
+
+void clear_status_below() {
+  put(stderr, kClearBelow);
+  std::fflush(stderr);
+}
+
+void start_row() {
+  if (!takes_control_codes(STDERR_FILENO)) return;
+  // As many blanks as there are columns end in the last one of this row if they begin in its first
+  // one, and in the next row otherwise.
+  put(stderr, std::string(columns_of(STDERR_FILENO), ' ') + "\r");
+}
 
 }  // namespace stepscope

@@ -31,8 +31,15 @@ void print_line(std::FILE* file, std::string_view line);
 Status write_page(std::string_view page);
 Status write_json(std::string_view document);
 
-// Shows a line on standard error, a terminal. The next output overwrites it.
+// Shows a line on standard error, a terminal, cut to its width. The next output overwrites it.
 void show_status(std::string_view line);
 void clear_status();
+
+// The same at the right edge of the row below the cursor, which stays where it is.
+void show_status_below(std::string_view line);
+void clear_status_below();
+
+// Moves to the next row of standard error, a terminal, unless the cursor is at the start of one.
+void start_row();
 
 }  // namespace stepscope

@@ -24,13 +24,13 @@
 #include "profiler/recorder/run_recorder.h"
 #include "store/contained.h"
 #include "sweep/command_words.h"
-#include "terminal/progress_line.h"
 #include "terminal/terminal_out.h"
 #include "wrap/add_to_lake.h"
 #include "wrap/lake_follower.h"
 #include "wrap/output_path.h"
 #include "wrap/record_window.h"
 #include "wrap/run_summary.h"
+#include "wrap/status_below.h"
 #include "wrap/terminal_wait.h"
 
 namespace stepscope {
@@ -156,13 +156,13 @@ void follow_in_lake(const RunArguments& arguments, RunRecorder& recorder, LakeFo
 int watch(const RunArguments& arguments, const std::string& command, const Child& child,
           RunRecorder& recorder, MetricsOfRun& metrics, LakeFollower* follower,
           bool& told_failure) {
-  // The program's own output overwrites this line, and it must not overwrite what the program asks.
-  ProgressLine line(2s, 500ms);
+  StatusBelow line(2s, 500ms);
   DurationLimit duration(arguments.duration_s);
   recorder.program_started(child.pid());
   std::optional<ChildEnd> ended;
   while (!(ended = child.ended())) {
-    recorder.wait(child.fd());
+    recorder.wait({child.fd(), line.fd()});
+    line.make_way();
     child.pass_signals_on();
     recorder.tick();
     if (!std::exchange(told_failure, !recorder.failure().ok()))
@@ -325,6 +325,7 @@ Result<WrappedEnd> run_wrapped(RunArguments arguments) {
   bool told_failure = false;
   const int wait_status =
       watch(arguments, command, *child, **recorder, *metrics, follower.get(), told_failure);
+  if (!arguments.quiet) start_row();
   metrics->stop_reading();
   if (follower) follower->stop();
   const Status finished = (*recorder)->finish();

@@ -58,8 +58,9 @@ RunRecorder::RunRecorder(std::unique_ptr<StoreSession> session, std::unique_ptr<
 RunRecorder::~RunRecorder() = default;
 
 // If memory for the list runs out, it only sleeps.
-void RunRecorder::wait(int also) const noexcept try {
-  std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}, {also, POLLIN, 0}};
+void RunRecorder::wait(std::initializer_list<int> also) const noexcept try {
+  std::vector<pollfd> fds{{listener_->fd(), POLLIN, 0}};
+  for (const int fd : also) fds.push_back({fd, POLLIN, 0});
   for (const WatchedProcess& process : processes_) {
     // Of a process whose end cannot be stored yet, it would stay readable.
     if (!held_ && !process.ended && process.pidfd) fds.push_back({process.pidfd.get(), POLLIN, 0});
@@ -464,7 +465,7 @@ void RunRecorder::wait_for_last_ones() noexcept {
   tick();
   while (!session_->failed() && std::any_of(processes_.begin(), processes_.end(), running) &&
          std::chrono::steady_clock::now() < deadline) {
-    wait(-1);
+    wait({});
     tick();
   }
 }

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <list>
 #include <memory>
 #include <string>
@@ -77,8 +78,9 @@ class RunRecorder {
   // For STEPSCOPE_SOCKET in the program's environment.
   [[nodiscard]] const std::string& socket_path() const { return listener_->path(); }
 
-  // Waits until the next poll is due, a process connects or ends, or `also` is readable.
-  void wait(int also) const noexcept;
+  // Waits until the next poll is due, a process connects or ends, or one of `also` is readable.
+  // A descriptor of -1 never is.
+  void wait(std::initializer_list<int> also) const noexcept;
   // Polls everything once.
   void tick() noexcept;
 

@@ -28,7 +28,7 @@ class LockedStoreTest : public testing::RecordedProgram {
   }
 
   void tick() {
-    recorder_->wait(-1);
+    recorder_->wait({});
     recorder_->tick();
   }
   // The recorder has the lock itself, except right after a commit.

@@ -49,7 +49,7 @@ TEST_F(RecordedProcessesTest, ASilentRecorderIsWaitedForOnce) {
     _exit(took[1] + took[2] + took[3] < took[0] ? 0 : 1);
   });
   while (recorder_->progress().phases == 0) {
-    recorder_->wait(-1);
+    recorder_->wait({});
     recorder_->tick();
   }
   *is_silent = true;
@@ -78,7 +78,7 @@ TEST_F(RecordedProcessesTest, TheProgressCountsTheTimeUpToTheLatestStep) {
     _exit(0);
   });
   const auto watch = [this] {
-    recorder_->wait(-1);
+    recorder_->wait({});
     recorder_->tick();
   };
   while (recorder_->progress().step < 10) watch();

@@ -55,7 +55,7 @@ class RecordedProgram : public ::testing::Test {
     std::this_thread::sleep_for(busy);
     int status = 0;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-      recorder_->wait(-1);
+      recorder_->wait({});
       recorder_->tick();
     }
     finish(pid, status);

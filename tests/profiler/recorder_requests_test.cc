@@ -47,7 +47,7 @@ TEST_F(RecorderRequestsTest, TheOpsOfOneRankAreRecordedOnRequest) {
   });
   int status = 0;
   while (waitpid(pid, &status, WNOHANG) == 0) {
-    recorder_->wait(-1);
+    recorder_->wait({});
     recorder_->tick();
     recorder_->record_ops_block(4);  // no process has this rank
     if (recorder_->progress().phases > 0) recorder_->record_ops_block(5);

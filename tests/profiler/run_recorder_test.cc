@@ -119,7 +119,7 @@ TEST_F(RunRecorderTest, RingsAreEmptiedWhileTheRecorderIsBusy) {
     }
   });
   while (recorder_->progress().processes == 0) {
-    recorder_->wait(-1);
+    recorder_->wait({});
     recorder_->tick();
   }
   int status = 0;
@@ -158,7 +158,7 @@ TEST_F(RunRecorderTest, ARecorderMayGoBeforeItsPrograms) {
       pause();
     });
     while (recorder_->progress().phases == 0) {
-      recorder_->wait(-1);
+      recorder_->wait({});
       recorder_->tick();
     }
     recorder_.reset();

@@ -90,7 +90,7 @@ class DeviceRecordingTest : public testing::Test {
     const auto begin = std::chrono::steady_clock::now();
     bool joined = false;
     while (waitpid(pid, &status, WNOHANG) == 0) {
-      recorder.wait(-1);
+      recorder.wait({});
       if (joined && std::chrono::steady_clock::now() - begin < late) continue;
       recorder.tick();
       joined = recorder.progress().processes > 0;
