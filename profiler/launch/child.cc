@@ -19,7 +19,13 @@ namespace {
 
 bool was_started_without_child_ends = false;
 
-constexpr int kPassedOn[] = {SIGINT, SIGQUIT, SIGTERM, SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
+// What users send to a command, as far as it matters to one that starts programs of its own.
+constexpr int kForCommands[] = {SIGINT,  SIGQUIT, SIGTERM, SIGHUP,
+                                SIGUSR1, SIGUSR2, SIGALRM, SIGCONT};
+// What a program that we only wrap does not get from us: nobody can block the first two, the next
+// ones are about us (our other children, our use of the terminal), and the others are faults.
+constexpr int kOurs[] = {SIGKILL, SIGSTOP, SIGCHLD, SIGTSTP, SIGTTIN, SIGTTOU,
+                         SIGILL,  SIGTRAP, SIGBUS,  SIGFPE,  SIGSEGV, SIGSYS};
 
 std::string joined(const std::string& before, const std::string& after) {
   return before.empty() ? after : before + ":" + after;
@@ -40,9 +46,14 @@ bool is_ignored(int signal) {
 // process group, we would end it ourselves, so an ignored signal stays ignored.
 sigset_t our_signals(bool apart) {
   sigset_t set;
-  sigemptyset(&set);
-  for (const int signal : kPassedOn) {
-    if (!apart || !is_ignored(signal)) sigaddset(&set, signal);
+  if (apart) {
+    sigemptyset(&set);
+    for (const int signal : kForCommands) {
+      if (!is_ignored(signal)) sigaddset(&set, signal);
+    }
+  } else {
+    sigfillset(&set);
+    for (const int signal : kOurs) sigdelset(&set, signal);
   }
   sigaddset(&set, SIGCHLD);
   return set;
@@ -51,12 +62,21 @@ sigset_t our_signals(bool apart) {
 // Whether the program already has the signal: it sent it (to itself, to its group or to us as its
 // parent), or the kernel sent it to the whole foreground group for the terminal. A hang-up is the
 // exception: SIGHUP, then SIGCONT, goes only to the leader of the session. The group gets it when
-// the leader dies, but we live as long as the program.
+// the leader dies, but we live as long as the program. SIGPIPE and SIGXFSZ that the recorder's own
+// writing raised seem to come from us, and are not for the program.
 bool program_has_it(const signalfd_siginfo& info, pid_t program) {
-  if (info.ssi_code <= 0 && static_cast<pid_t>(info.ssi_pid) == program) return true;
+  const auto sender = static_cast<pid_t>(info.ssi_pid);
+  if (info.ssi_code <= 0 && (sender == program || sender == getpid())) return true;
   if (info.ssi_code != SI_KERNEL) return false;
   const bool hang_up = info.ssi_signo == SIGHUP || info.ssi_signo == SIGCONT;
   return !hang_up || getsid(0) != getpid();
+}
+
+void pass_on(const signalfd_siginfo& info, pid_t program) {
+  const auto signal = static_cast<int>(info.ssi_signo);
+  sigval value{};
+  value.sival_ptr = reinterpret_cast<void*>(info.ssi_ptr);
+  if (info.ssi_code != SI_QUEUE || sigqueue(program, signal, value) != 0) kill(program, signal);
 }
 
 // The kernel starts no program with a longer string than this in its environment (MAX_ARG_STRLEN).
@@ -192,7 +212,7 @@ void Child::pass_signals_on() const {
   signalfd_siginfo info{};
   while (read(signals_.get(), &info, sizeof(info)) == sizeof(info)) {
     if (info.ssi_signo == SIGCHLD || program_has_it(info, pid_)) continue;
-    kill(pid_, static_cast<int>(info.ssi_signo));
+    pass_on(info, pid_);
   }
 }
 

@@ -262,15 +262,14 @@ struct Signalled {
 static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 Signalled* signalled;
 
-// signals FILE: counts in FILE each signal that a terminal or a person sends, until FILE says stop.
+// signals FILE: counts in FILE each signal that comes, until FILE says stop.
 int signals(const Arguments& arguments) {
   const int file = open(arguments.at(0).c_str(), O_RDWR);
   void* memory = mmap(nullptr, sizeof(Signalled), PROT_READ | PROT_WRITE, MAP_SHARED, file, 0);
   if (memory == MAP_FAILED) return say(1, "no file to count in");
   signalled = static_cast<Signalled*>(memory);
-  for (const int signal : {SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGCONT, SIGUSR1}) {
+  for (int signal = 1; signal <= SIGRTMAX; ++signal)
     std::signal(signal, [](int number) { ++signalled->count[number]; });
-  }
   signalled->pid = getpid();
   while (signalled->stop == 0) {
     note("work");
