@@ -22,14 +22,22 @@ bool is_database(const std::filesystem::path& file) {
          std::string_view(head, sizeof head) == kDatabaseMagic;
 }
 
-std::optional<std::filesystem::path> database_of(const std::filesystem::path& file) {
+Status check_side_files(const std::filesystem::path& file) {
   const std::string& name = file.native();
   for (const std::string_view suffix : kSideFileSuffixes) {
+    const std::string side = name + std::string(suffix);
+    if (is_database(side)) {
+      return Status::error(ErrorKind::kBadInput, name + ": SQLite would take the database " + side +
+                                                     " for a log of it; choose another name");
+    }
     if (!name.ends_with(suffix)) continue;
-    std::filesystem::path database = name.substr(0, name.size() - suffix.size());
-    if (is_database(database)) return database;
+    const std::string database = name.substr(0, name.size() - suffix.size());
+    if (is_database(database)) {
+      return Status::error(ErrorKind::kBadInput, name + ": belongs to the database " + database +
+                                                     "; choose another name");
+    }
   }
-  return std::nullopt;
+  return {};
 }
 
 // https://www.sqlite.org/fileformat2.html, "The Database Header"

@@ -8,6 +8,8 @@
 #include <optional>
 #include <string_view>
 
+#include "store/status.h"
+
 namespace stepscope {
 
 // Whether a regular file begins like a database. False for a file that cannot be read. A pipe is
@@ -17,8 +19,9 @@ bool is_database(const std::filesystem::path& file);
 // What SQLite adds to a database's name for the files that it keeps beside it while it writes.
 inline constexpr std::array<const char*, 3> kSideFileSuffixes{"-wal", "-shm", "-journal"};
 
-// The database that a file of this name lies beside, as one of its side files.
-std::optional<std::filesystem::path> database_of(const std::filesystem::path& file);
+// SQLite takes a file with such a name for its own, and removes it. kBadInput if `file` has the
+// name of a side file of a database that is there, or a side file of `file` is a database.
+Status check_side_files(const std::filesystem::path& file);
 
 inline constexpr std::size_t kDatabaseHeader = 100;  // bytes
 

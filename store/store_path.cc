@@ -163,6 +163,7 @@ Result<Retired> retire(const fs::path& path, ExistingStore existing, StoreKind k
 }  // namespace
 
 Status check_path(const fs::path& path) {
+  if (Status status = check_side_files(path); !status.ok()) return status;
   if (!is_taken(path)) return {};
   Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
@@ -176,8 +177,8 @@ Status check_path(const fs::path& path) {
 Result<std::optional<StoreFile>> claim_existing(const fs::path& path) {
   // About the size of a new store: a full disk should be reported before the program starts.
   constexpr std::size_t kNewStoreBytes = std::size_t{4} << 20;
-  if (!is_taken(path)) return std::optional<StoreFile>();
   if (Status status = check_path(path); !status.ok()) return status;
+  if (!is_taken(path)) return std::optional<StoreFile>();
   Result<StoreFile> file = StoreFile::open(path);
   if (!file.ok()) return file.status();
   if (Status status = file->lock(StoreLock::kReplacing); !status.ok()) return status;
@@ -187,6 +188,7 @@ Result<std::optional<StoreFile>> claim_existing(const fs::path& path) {
 }
 
 Status move_store(const fs::path& from, const fs::path& path) {
+  if (Status status = check_side_files(path); !status.ok()) return status;
   std::optional<Retired> retired;  // locked until the new file is in its place
   if (is_taken(path)) {
     auto before = retire(path, ExistingStore::kKeepAsOld, StoreKind::kRecording);
@@ -199,6 +201,7 @@ Status move_store(const fs::path& from, const fs::path& path) {
 
 Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, std::string_view content,
                              StoreKind kind) {
+  if (Status status = check_side_files(path); !status.ok()) return status;
   if (is_taken(path)) {
     const auto retired = retire(path, existing, kind);  // locked until the new file is in its place
     if (!retired.ok()) return retired.status();

@@ -125,10 +125,7 @@ Result<std::unique_ptr<OutputFile>> OutputFile::create(const fs::path& path,
                              ": is a database, which an export does not replace; "
                              "choose another name");
   }
-  if (const auto database = database_of(target)) {
-    return Status::error(ErrorKind::kBadInput, path.string() + ": belongs to the database " +
-                                                   database->string() + "; choose another name");
-  }
+  if (Status status = check_side_files(target); !status.ok()) return status;
   const auto is_output = [&](const fs::path& input) {
     return fs::equivalent(input, path, ignored);
   };

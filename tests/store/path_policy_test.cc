@@ -14,6 +14,7 @@
 #include "store/new_file.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
+#include "store/store_path.h"
 #include "store/trace_reader.h"
 #include "store/trace_writer.h"
 #include "tests/store/assert_ok.h"
@@ -99,6 +100,22 @@ TEST(PathPolicy, AFileOfSomebodyElseAtOldIsNotReplaced) {
                {"not a Stepscope store"});
   EXPECT_EQ(read_file(dir / "run.db.old"), "my notes");
   EXPECT_EQ(ops_in(dir / "run.db"), run_of(1).op_count());
+}
+
+// SQLite would take the file for its own and remove it when it next opens the database.
+TEST(PathPolicy, TheNameOfALogOfADatabaseIsRefused) {
+  const TempDir dir;
+  testing::make_store(dir / "run.db", run_of(1));
+  testing::make_store(dir / "other.db-wal", run_of(2));
+  for (const char* suffix : {"-wal", "-shm", "-journal"}) {
+    const fs::path side = (dir / "run.db").string() + suffix;
+    expect_error(create_error(side), ErrorKind::kBadInput, side, {"belongs to the database"});
+    expect_error(check_path(side), ErrorKind::kBadInput, side, {"belongs to the database"});
+  }
+  expect_error(create_error(dir / "other.db"), ErrorKind::kBadInput, dir / "other.db",
+               {"other.db-wal", "choose another name"});
+  EXPECT_EQ(ops_in(dir / "run.db"), run_of(1).op_count());
+  EXPECT_EQ(ops_in(dir / "other.db-wal"), run_of(2).op_count());
 }
 
 TEST(PathPolicy, WhatIsNoStoreIsRefused) {
