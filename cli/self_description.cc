@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -67,11 +68,22 @@ DescribedProgram describe(const CLI::App& app) {
   throw CLI::CallForVersion(text, 0);
 }
 
+std::string cmake_package() {
+  const std::filesystem::path folder = find_installation().cmake_package();
+  if (!std::filesystem::exists(folder / "StepscopeConfig.cmake")) {
+    throw CLI::ValidationError(
+        "--cmake-dir", folder.string() +
+                           ": no such folder; a build tree has no CMake package until it is "
+                           "installed: cmake --install BUILD --prefix FOLDER");
+  }
+  return folder;
+}
+
 }  // namespace
 
 void add_self_description(CLI::App& app) {
   app.add_flag_callback(
-      "--cmake-dir", [] { print_and_end(find_installation().cmake_package()); },
+      "--cmake-dir", [] { print_and_end(cmake_package()); },
       "Print the folder of the CMake package: cmake -DStepscope_DIR=\"$(stepscope --cmake-dir)\"");
   app.add_flag_callback(
       "--man", [&app] { print_and_end(man_page(describe(app), STEPSCOPE_VERSION)); },

@@ -79,6 +79,8 @@ std::uint32_t NativeStacks::frame_of(Program& program, pid_t tid, const NativeSt
   }
   std::uint32_t frame = 0;
   for (const NativeFrame& next : frames) {
+    // Code that no file holds, or of a process whose map could no longer be read.
+    if (next.file.empty() && next.function.empty()) continue;
     frame =
         tree_.frame(frame, tree_.function_of(next.file, next.function), next.line, found_.frames);
   }

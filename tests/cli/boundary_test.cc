@@ -21,7 +21,7 @@ Outcome run_in_shell(const std::string& script, const std::string& store) {
 }
 
 TEST(CliBoundary, ATextThatNobodyGetsIsNoSuccess) {
-  for (const char* option : {"--version", "--man", "--cmake-dir", "analyze --help"}) {
+  for (const char* option : {"--version", "--man", "analyze --help"}) {
     for (const char* where : {">/dev/full", ">&-"}) {
       const Outcome outcome = run_in_shell("\"$0\" " + std::string(option) + " " + where, "");
       EXPECT_EQ(outcome.exit_code, 3) << option << where;

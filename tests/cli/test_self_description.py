@@ -69,10 +69,12 @@ def test_the_manual_page_has_every_verb_and_option(stepscope):
     assert not re.search(r"^'", page, re.MULTILINE)
 
 
-def test_the_cmake_folder_is_beside_the_libraries(stepscope):
-    folder = pathlib.Path(say(stepscope, "--cmake-dir").strip())
-    assert folder.parts[-2:] == ("cmake", "Stepscope")
-    assert (folder.parents[1] / "libstepscope.so.0").exists()
+def test_a_build_tree_has_no_cmake_folder(stepscope):
+    """What an installation says is in tests/packaging."""
+    done = subprocess.run([stepscope, "--cmake-dir"], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "/lib/cmake/Stepscope: no such folder" in done.stderr
+    assert "cmake --install BUILD" in done.stderr
 
 
 def test_an_unknown_shell(stepscope):
