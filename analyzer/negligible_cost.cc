@@ -1,14 +1,11 @@
 #include "analyzer/negligible_cost.h"
 
 #include <cmath>
-#include <numeric>
+
+#include "analyzer/mean.h"
 
 namespace stepscope {
 namespace {
-
-double mean_of(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
 
 // The standard deviation as a share of the mean.
 double variation(const std::vector<double>& values, double mean) {

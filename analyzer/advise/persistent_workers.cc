@@ -6,8 +6,7 @@
 
 #include "analyzer/advise/loader_words.h"
 #include "analyzer/advise/rules.h"
-#include "analyzer/median.h"
-#include "analyzer/verdict/summary.h"
+#include "analyzer/mean.h"
 
 namespace stepscope {
 namespace {
@@ -33,7 +32,10 @@ std::optional<AdviceFacts> persistent_workers(const AdviceContext& context) {
     return std::nullopt;
   const EpochWaits waits = epoch_waits(context);
   if (waits.first.empty() || waits.others.empty()) return std::nullopt;
-  const double usual = upper_median(waits.others);
+  // Workers that start together deliver together, so the waits between two deliveries are one. Kept
+  // workers too have nothing ready when an epoch begins.
+  const int workers = std::max(worker_count(loader), 1);
+  const double usual = workers * mean_of(waits.others);
   double extra = 0;
   for (const double wait : waits.first) extra += std::max(wait - usual, 0.0);
   const double each = extra / static_cast<double>(waits.first.size());
@@ -41,7 +43,7 @@ std::optional<AdviceFacts> persistent_workers(const AdviceContext& context) {
 
   AdviceFacts advice;
   advice.rule = "persistent-workers";
-  advice.facts = PersistentWorkers{static_cast<std::int64_t>(waits.first.size()), usual};
+  advice.facts = PersistentWorkers{static_cast<std::int64_t>(waits.first.size()), workers, usual};
   advice.evidence = {EvidenceKind::kAdvice, each, "ns",
                      "SELECT loader, step, dur_ns FROM input_stats WHERE thread_id = " +
                          std::to_string(context.loop_thread()) + " ORDER BY dur_ns DESC LIMIT 20"};

@@ -5,15 +5,10 @@
 #include <vector>
 
 #include "analyzer/compare/student_t.h"
+#include "analyzer/mean.h"
 
 namespace stepscope {
 namespace {
-
-double mean_of(std::span<const double> values) {
-  double sum = 0;
-  for (const double value : values) sum += value;
-  return values.empty() ? 0 : sum / static_cast<double>(values.size());
-}
 
 // Autocovariances of one series, each computed on first use.
 class Autocovariance {

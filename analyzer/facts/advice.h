@@ -41,7 +41,8 @@ struct MoreWorkers {  // evidence: the time that the loop waits for its workers
 
 struct PersistentWorkers {  // evidence: by how much the first batches of epochs take longer
   std::int64_t epochs = 0;
-  double usual_ns = 0;  // of any other batch
+  int workers = 1;
+  double usual_ns = 0;  // the wait for as many other batches in a row as there are workers
 };
 
 enum class LineTime : std::uint8_t { kBatch, kInputWait, kBetweenPhases };

@@ -5,18 +5,14 @@
 #include <numeric>
 #include <utility>
 
+#include "analyzer/mean.h"
+
 namespace stepscope {
 namespace {
 
 // Each prediction examines all streams. Programs have a few; those that create one per batch have
 // some hundred.
 constexpr std::size_t kMaxStreams = 4096;
-
-double mean_of(const std::vector<double>& values) {
-  return values.empty() ? 0
-                        : std::accumulate(values.begin(), values.end(), 0.0) /
-                              static_cast<double>(values.size());
-}
 
 }  // namespace
 

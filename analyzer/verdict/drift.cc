@@ -2,21 +2,16 @@
 
 #include <algorithm>
 #include <array>
-#include <numeric>
 #include <span>
 #include <utility>
 #include <vector>
 
+#include "analyzer/mean.h"
 #include "analyzer/verdict/cause.h"
 #include "analyzer/verdict/trend.h"
 
 namespace stepscope {
 namespace {
-
-double mean(std::span<const double> values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) /
-         static_cast<double>(std::max<std::size_t>(values.size(), 1));
-}
 
 // Which values are early (indexes below `early`) and which late (from `late` on): the first and the
 // last third, or the two sides of a jump.
@@ -31,7 +26,7 @@ struct Ends {
   }
   [[nodiscard]] double change(const std::vector<double>& values) const {
     const std::span<const double> all(values);
-    return mean(all.subspan(late)) - mean(all.first(early));
+    return mean_of(all.subspan(late)) - mean_of(all.first(early));
   }
 };
 
