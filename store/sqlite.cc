@@ -223,6 +223,27 @@ Status Database::exec(const char* sql) {
   return sqlite3_exec(handle(), sql, nullptr, nullptr, nullptr) == SQLITE_OK ? Status() : error();
 }
 
+Status Database::check_whole() {
+  const Result<std::int64_t> pages = query_int("PRAGMA page_count");
+  if (!pages.ok()) return pages.status();
+  const Result<std::int64_t> page_size = query_int("PRAGMA page_size");
+  if (!page_size.ok()) return page_size.status();
+  // Looked for after the page count: pages that came from a log are still there, or in the file.
+  std::error_code code;
+  const auto log_size = std::filesystem::file_size(path_.native() + "-wal", code);
+  if (!code && log_size > 0) return {};
+  sqlite3_file* file = nullptr;
+  sqlite3_int64 size = 0;
+  int result = sqlite3_file_control(handle(), "main", SQLITE_FCNTL_FILE_POINTER, &file);
+  if (result == SQLITE_OK) result = file->pMethods->xFileSize(file, &size);
+  if (result != SQLITE_OK) return sqlite_status(result, path_.string(), sqlite3_errstr(result));
+  const std::int64_t whole = *pages * *page_size;
+  if (size >= whole) return {};
+  return Status::error(ErrorKind::kBadInput, path_.string() + ": cut off, " + std::to_string(size) +
+                                                 " of " + std::to_string(whole) +
+                                                 " bytes are there; copy it again");
+}
+
 Result<Statement> Database::prepare(std::string_view sql) {
   allow_work();
   sqlite3_stmt* stmt = nullptr;

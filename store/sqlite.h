@@ -54,6 +54,10 @@ class Database {
   Result<std::int64_t> query_int(std::string_view sql);
   Result<std::string> query_text(std::string_view sql);
 
+  // kBadInput if the end of the last page is missing: SQLite would read zeros there. Passes if the
+  // write-ahead log is not empty, because it may have the rest.
+  Status check_whole();
+
   // Restricts a database that was opened by other means as open_untrusted() does.
   Status distrust();
 

@@ -349,11 +349,4 @@ bool StoreFile::is_at(const std::filesystem::path& path) const {
   return ::stat(path.c_str(), &info) == 0 && entry_->key == std::pair(info.st_dev, info.st_ino);
 }
 
-std::int64_t StoreFile::size() const {
-  const MutexLock lock(Registry::get().mutex);
-  struct stat info{};
-  if (entry_->descriptors.empty() || ::fstat(entry_->descriptors[0], &info) != 0) return 0;
-  return info.st_size;
-}
-
 }  // namespace stepscope

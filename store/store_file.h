@@ -66,7 +66,6 @@ class StoreFile {
   Status check_is_store(StoreKind kind = StoreKind::kRecording) const;
   // Whether `path` still leads to this file.
   [[nodiscard]] bool is_at(const std::filesystem::path& path) const;
-  [[nodiscard]] std::int64_t size() const;
 
  private:
   struct Entry;

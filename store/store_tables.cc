@@ -46,21 +46,6 @@ Result<Database> open_for_reading(const fs::path& path) {
                            " to a writable folder");
 }
 
-// If the end of the last page were missing, SQLite would read zeros there.
-Status check_whole(Database& database, const StoreFile& file) {
-  std::error_code code;
-  if (fs::exists(log_of(database.path()), code)) return {};  // the rest may be in there
-  const Result<std::int64_t> pages = database.query_int("PRAGMA page_count");
-  if (!pages.ok()) return pages.status();
-  const Result<std::int64_t> page_size = database.query_int("PRAGMA page_size");
-  if (!page_size.ok()) return page_size.status();
-  const std::int64_t whole = *pages * *page_size;
-  if (file.size() >= whole) return {};
-  return Status::error(ErrorKind::kBadInput,
-                       database.path().string() + ": cut off, " + std::to_string(file.size()) +
-                           " of " + std::to_string(whole) + " bytes are there; copy it again");
-}
-
 }  // namespace
 
 Result<std::unique_ptr<StoreTables>> StoreTables::open(const fs::path& path) {
@@ -78,7 +63,7 @@ Result<std::unique_ptr<StoreTables>> StoreTables::open(const fs::path& path) {
     if (Status status = (*migrated)->finish(); !status.ok()) return status;
     return open(path);
   }
-  if (Status status = check_whole(*database, *file); !status.ok()) return status;
+  if (Status status = database->check_whole(); !status.ok()) return status;
   if (Status status = check_schema(*database, kSchemaSql); !status.ok()) return status;
   std::unique_ptr<StoreTables> tables(new StoreTables(*std::move(file), *std::move(database)));
   if (Status status = tables->ops.attach(tables->database); !status.ok()) return status;

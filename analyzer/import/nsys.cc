@@ -161,7 +161,7 @@ Status NsysReader::read(const std::function<bool()>& keep_going) {
   if (status.ok()) status = read_copies();
   if (status.ok()) status = read_memsets();
   if (status.ok()) status = read_syncs();
-  return status;
+  return status.ok() ? database_.check_whole() : status;
 }
 
 Status NsysReader::read_facts() {

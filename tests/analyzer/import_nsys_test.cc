@@ -20,6 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::SizeIs;
 
 class NsysImport : public ::testing::Test {
@@ -125,6 +126,29 @@ TEST_F(NsysImport, SaysWhatIsWrong) {
   fs::resize_file(path, 8192);
   expect_error(import_traces({path}, out_, {}).status(), ErrorKind::kBadInput, path);
   EXPECT_FALSE(fs::exists(out_));
+}
+
+TEST_F(NsysImport, ATruncatedFileIsSaidWhereverItWasCut) {
+  const fs::path path = write(testing::kNsysReport);
+  const std::uintmax_t size = fs::file_size(path);
+  for (const std::uintmax_t missing : {1U, 100U, 4000U}) {
+    fs::resize_file(path, size - missing);
+    expect_error(import_traces({path}, out_, {}).status(), ErrorKind::kBadInput, path,
+                 {"cut off, " + std::to_string(size - missing) + " of " + std::to_string(size)});
+    EXPECT_FALSE(fs::exists(out_)) << missing;
+    write(testing::kNsysReport);
+  }
+  write(std::string(testing::kNsysReport) + "PRAGMA journal_mode = WAL;");
+  fs::resize_file(path, size - 1);
+  expect_error(import_traces({path}, out_, {}).status(), ErrorKind::kBadInput, path, {"cut off"});
+  write(testing::kNsysReport);
+  fs::resize_file(path, size - 1);
+  ImportOptions partial;
+  partial.partial = true;
+  const auto summary = import_traces({path}, out_, partial);
+  ASSERT_OK(summary.status());
+  EXPECT_THAT(summary->files.front().broken, HasSubstr("cut off"));
+  EXPECT_EQ(testing::open_store(out_)->meta("recording_stopped"), summary->files.front().broken);
 }
 
 // Other people's databases: to read a view could take for ever, and a table may hold anything.
