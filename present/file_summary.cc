@@ -29,11 +29,16 @@ std::string import_summary(const std::string& output, const ImportSummary& summa
                      std::to_string(counts.calls) + " API calls";
   if (summary.files.size() > 1) text += " of " + std::to_string(summary.files.size()) + " ranks";
   text += " (" + printable(summary.files.front().format) + ")\n";
-  if (summary.lost > 0) {
-    const std::string events =
-        summary.lost == 1 ? "1 event was" : std::to_string(summary.lost) + " events were";
-    text += events + " invalid and left out or shortened; to list them: sqlite3 " + word +
-            " \"select * from loss\"\n";
+  const auto events_were = [](std::int64_t count) {
+    return count == 1 ? "1 event was" : std::to_string(count) + " events were";
+  };
+  if (const std::int64_t invalid = summary.lost - summary.incomplete; invalid > 0) {
+    text += events_were(invalid) + " invalid and left out or shortened; to list them: sqlite3 " +
+            word + " \"select * from loss\"\n";
+  }
+  if (summary.incomplete > 0) {
+    text += events_were(summary.incomplete) +
+            " left out, because only complete events are read (\"ph\": \"X\")\n";
   }
   if (summary.python_functions > 0) {
     text += std::to_string(summary.python_functions) +

@@ -33,6 +33,7 @@ constexpr std::array kKinds = {
     KindWords{"bad_event", "malformed event", "malformed events"},
     KindWords{"correlation", "launch correlation", "launch correlations"},
     KindWords{"overlap", "truncated op", "truncated ops"},
+    KindWords{"incomplete", "event that is not complete", "events that are not complete"},
     KindWords{"unread", "remainder of a damaged file", "remainders of damaged files"},
 };
 

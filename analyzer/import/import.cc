@@ -253,6 +253,7 @@ Status Import::read_kineto(const fs::path& path, std::size_t number) {
   wall_clock_ = wall_clock_ && reader.has_wall_clock();
   if (const std::string& host = reader.header().host; !host.empty()) hosts_[reader.rank()] = host;
   summary_.python_functions += reader.python_functions();
+  summary_.incomplete += reader.incomplete();
   summary_.files.push_back(
       {path, reader.dialect(), reader.rank(), *broken, reader.header().exported});
   return {};

@@ -33,7 +33,8 @@ struct ImportedFile {
 struct ImportSummary {
   std::vector<ImportedFile> files;
   ImportCounts counts;
-  std::int64_t lost = 0;              // malformed events
+  std::int64_t lost = 0;              // in the table loss
+  std::int64_t incomplete = 0;        // of these, events that are not complete: their ph is not X
   std::int64_t python_functions = 0;  // left out
 };
 

@@ -28,6 +28,14 @@ constexpr std::int64_t kLatestNs = 4'000'000'000'000'000'000;
 
 constexpr std::int64_t kMaxDevices = 1024;
 
+// Whether an event that is not complete (X) stands for an op: the beginning of one (B; b and S of
+// the asynchronous ones), or of a type that the format does not have. The others are ends, flows,
+// instants, counters, metadata, snapshots of objects or of memory, and marks of clocks.
+bool stands_for_op(std::string_view phase) {
+  constexpr std::string_view kOthers = "EenTpFstfIiRCMNODPvVc=(),";
+  return phase.size() != 1 || kOthers.find(phase) == std::string_view::npos;
+}
+
 std::int64_t integer_or(std::string_view text, std::int64_t otherwise) {
   return text.empty() ? otherwise : parse_integer(text).value_or(otherwise);
 }
@@ -106,14 +114,19 @@ void KinetoReader::take(const TraceEvent& event) {
   if (event.name == "[memory]") return take_memory(event);
   const KinetoKind kind = kineto_kind(event.category);
   ++counts_[static_cast<std::size_t>(kind)];
-  if (event.phase == "X") status_ = take_complete(kind, event);
+  if (kind == KinetoKind::kRedundant || kind == KinetoKind::kUnknown ||
+      kind == KinetoKind::kPython) {
+    return;
+  }
+  if (event.phase == "X") {
+    status_ = take_complete(kind, event);
+  } else if (stands_for_op(event.phase)) {
+    ++incomplete_;
+    run_.count_loss("incomplete");
+  }
 }
 
 Status KinetoReader::take_complete(KinetoKind kind, const TraceEvent& event) {
-  if (kind == KinetoKind::kRedundant || kind == KinetoKind::kUnknown ||
-      kind == KinetoKind::kPython) {
-    return {};
-  }
   old_names_ = old_names_ || (event.category[0] >= 'A' && event.category[0] <= 'Z');
   const std::optional<Placed> at = place(event);
   if (!at) {

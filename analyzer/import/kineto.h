@@ -46,6 +46,7 @@ class KinetoReader {
   [[nodiscard]] bool any_known() const;       // an event of a kind that Kineto writes
   [[nodiscard]] bool has_wall_clock() const;  // times are, or can be converted to, times since 1970
   [[nodiscard]] std::int64_t python_functions() const { return count(KinetoKind::kPython); }
+  [[nodiscard]] std::int64_t incomplete() const { return incomplete_; }  // as in ImportSummary
 
  private:
   using StreamKey = std::tuple<DeviceId, std::int64_t, std::int64_t>;  // with context and number
@@ -88,6 +89,7 @@ class KinetoReader {
   Status status_;  // of the builder, within a batch
   std::optional<std::int64_t> anchor_ns_;
   std::array<std::int64_t, kKinetoKindCount> counts_{};
+  std::int64_t incomplete_ = 0;
   std::int64_t rank_ = -1;
   bool old_names_ = false;  // categories of 2021
 

@@ -263,6 +263,32 @@ TEST_F(KinetoImport, WhatHasNoTimeIsCountedNotStored) {
   EXPECT_EQ(losses->front().count, 4);
 }
 
+TEST_F(KinetoImport, AnOpThatIsNotACompleteEventIsCountedNotStored) {
+  const auto event = [](const char* phase, const char* category) {
+    return R"({"ph": ")" + std::string(phase) + R"(", "cat": ")" + category +
+           R"(", "name": "aten::mul", "pid": 1, "tid": 1, "ts": 5, "dur": 1})";
+  };
+  TraceText t(kToday);
+  t.event("cpu_op", "aten::add", "1", 0, 5);
+  for (const char* other : {"E", "e", "n", "T", "p", "F", "s", "t", "f", "I", "i", "R", "C", "M"}) {
+    t.raw(event(other, "cpu_op"));
+  }
+  for (const char* not_read : {"overhead", "python_function", "elsewhere"}) {
+    t.raw(event("B", not_read));
+  }
+  for (const char* begins : {"B", "b", "S", "Q", "", "XX"}) t.raw(event(begins, "cpu_op"));
+  const auto summary = import({write("t.json", t.text())});
+  ASSERT_OK(summary.status());
+  EXPECT_EQ(summary->counts.ops, 1);
+  EXPECT_EQ(summary->incomplete, 6);
+  EXPECT_EQ(summary->lost, 6);
+  const auto losses = store()->losses();
+  ASSERT_OK(losses.status());
+  ASSERT_THAT(*losses, SizeIs(1));
+  EXPECT_EQ(losses->front().kind, "incomplete");
+  EXPECT_EQ(losses->front().count, 6);
+}
+
 // `value` in `depth` lists.
 std::string nested(std::size_t depth, const std::string& value) {
   return std::string(depth, '[') + value + std::string(depth, ']');

@@ -44,6 +44,18 @@ TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
             "next: stepscope analyze run.db\n");
 }
 
+TEST(FileSummary, AnImportSaysWhichEventsItDoesNotRead) {
+  ImportSummary summary = imported();
+  summary.lost = 3;
+  summary.incomplete = 2;
+  EXPECT_EQ(import_summary("run.db", summary),
+            "run.db: 12 ops, 3 kernels, 0 copies, 0 memsets, 0 API calls (Kineto)\n"
+            "1 event was invalid and left out or shortened; to list them: sqlite3 run.db "
+            "\"select * from loss\"\n"
+            "2 events were left out, because only complete events are read (\"ph\": \"X\")\n"
+            "next: stepscope analyze run.db\n");
+}
+
 TEST(FileSummary, AnImportOfAnExportNamesTheStore) {
   ImportSummary summary = imported();
   summary.files.back().exported = true;
