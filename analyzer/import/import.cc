@@ -98,6 +98,17 @@ bool has_nsys_tables(const fs::path& path) {
   return tables.ok() && *tables > 0;
 }
 
+// `ranges`: those whose name matches the pattern.
+Status no_steps(const fs::path& path, const std::string& pattern, std::int64_t ranges) {
+  const std::string quoted = " '" + pattern + "'";
+  if (ranges == 0)
+    return Status::error(ErrorKind::kUsage, path.string() + ": no NVTX range matches" + quoted);
+  const std::string match =
+      ranges == 1 ? "1 NVTX range matches" : std::to_string(ranges) + " NVTX ranges match";
+  return Status::error(ErrorKind::kBadInput, path.string() + ": " + match + quoted +
+                                                 ", but none has a valid start and end");
+}
+
 Status given_twice(const fs::path& path, const fs::path& before) {
   return Status::error(ErrorKind::kUsage, path.string() + ": is the same trace as " +
                                               before.string() +
@@ -191,8 +202,7 @@ Status Import::read_nsys(const fs::path& path, std::size_t number) {
             path.string() + ": is a database, but not one written by `nsys export --type sqlite`");
   if (!broken.ok()) return broken.status();
   if (!options_.steps_nvtx.empty() && reader.steps() == 0) {
-    return Status::error(ErrorKind::kUsage,
-                         path.string() + ": no NVTX range matches '" + options_.steps_nvtx + "'");
+    return no_steps(path, options_.steps_nvtx, reader.step_ranges());
   }
   const std::int64_t rank = rank_of(path, number);
   if (Status finished = reader.finish(rank); !finished.ok()) return finished;

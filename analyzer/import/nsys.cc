@@ -198,6 +198,7 @@ Status NsysReader::take_range(const Statement& row) {
   const bool step = !steps_.empty() && fnmatch(steps_.c_str(), text.c_str(), 0) == 0;
   // A range of this kind may end on another thread than it began on, so it can be a step but no op.
   if (type == kNvtxStartEnd && !step) return {};
+  if (step) ++step_ranges_;
   RankedOp op;
   if (!place(row, op.start, op.dur)) return {};
   const NvtxName name = parse_nvtx_name(text);

@@ -36,6 +36,8 @@ class NsysReader {
   [[nodiscard]] bool any_known() const { return known_; }  // a table that Nsight Systems writes
   [[nodiscard]] bool has_wall_clock() const { return epoch_ns_ > 0; }
   [[nodiscard]] std::int64_t steps() const { return steps_found_; }
+  // The ranges with the name of a step, also those that have no valid time and so are no steps.
+  [[nodiscard]] std::int64_t step_ranges() const { return step_ranges_; }
 
  private:
   using Visit = std::function<Status(const Statement&)>;
@@ -77,7 +79,7 @@ class NsysReader {
   std::function<bool()> keep_going_;
   std::int64_t rows_ = 0;
   std::int64_t epoch_ns_ = 0;
-  std::int64_t steps_found_ = 0;
+  std::int64_t steps_found_ = 0, step_ranges_ = 0;
   bool known_ = false;
   std::unordered_map<std::int64_t, StringId> strings_;
   std::map<std::int64_t, ProcessId> processes_;  // by pid

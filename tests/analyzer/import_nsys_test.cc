@@ -128,6 +128,16 @@ TEST_F(NsysImport, SaysWhatIsWrong) {
   EXPECT_FALSE(fs::exists(out_));
 }
 
+TEST_F(NsysImport, StepsWithoutAValidTimeAreNotCalledMissing) {
+  const std::string ended = "UPDATE NVTX_EVENTS SET end = start - 5 WHERE text LIKE 'step %';";
+  const fs::path path = dir_ / "report.sqlite";
+  expect_error(import(testing::kNsysReport + ended, "step *").status(), ErrorKind::kBadInput, path,
+               {"2 NVTX ranges match 'step *', but none has a valid start and end"});
+  expect_error(import(testing::kNsysReport + ended, "step 1").status(), ErrorKind::kBadInput, path,
+               {"1 NVTX range matches 'step 1'"});
+  ASSERT_OK(import(testing::kNsysReport + ended).status());
+}
+
 TEST_F(NsysImport, ATruncatedFileIsSaidWhereverItWasCut) {
   const fs::path path = write(testing::kNsysReport);
   const std::uintmax_t size = fs::file_size(path);
