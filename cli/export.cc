@@ -13,6 +13,7 @@
 #include "cli/verb.h"
 #include "present/file_summary.h"
 #include "present/stored_analysis.h"
+#include "store/counted.h"
 #include "store/trace_reader.h"
 #include "terminal/progress_line.h"
 #include "terminal/terminal_out.h"
@@ -76,9 +77,8 @@ void print_summary(const ExportArguments& arguments, const StacksSummary& summar
   const std::string output = arguments.file.output.string();
   if (is_standard_output(output)) return;
   const auto bytes = bytes_of(arguments.file);
-  print(stdout, printable(output) + ": " + std::to_string(summary.samples) + " stack samples of " +
-                    std::to_string(summary.threads) + " threads" +
-                    (bytes ? ", " + bytes_text(*bytes) : "") +
+  print(stdout, printable(output) + ": " + counted(summary.samples, "stack sample") + " of " +
+                    counted(summary.threads, "thread") + (bytes ? ", " + bytes_text(*bytes) : "") +
                     "\nopen it at https://www.speedscope.app (it stays on your machine)" +
                     (arguments.folded ? " or with flamegraph.pl\n" : "\n"));
 }

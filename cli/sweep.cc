@@ -13,6 +13,7 @@
 #include "present/sweep_json.h"
 #include "present/sweep_text.h"
 #include "profiler/doctor/installation.h"
+#include "store/counted.h"
 #include "store/temporary_folder.h"
 #include "sweep/analyze_sweep.h"
 #include "sweep/plan.h"
@@ -61,8 +62,9 @@ int sweep(const SweepArguments& arguments) {
   if (!end.ok()) return report_error(kVerb, end.status());
   const int printed = print_result(arguments);
   if (end->stopped_by == 0) return printed;
-  print_line(stderr, "stepscope sweep: stopped; " + std::to_string(end->remaining) +
-                         " runs remain; run the same command again to resume");
+  print_line(stderr, "stepscope sweep: stopped; " +
+                         counted(end->remaining, "run remains", "runs remain") +
+                         "; run the same command again to resume");
   return 128 + end->stopped_by;
 }
 

@@ -18,6 +18,7 @@
 #include "present/report_verdict.h"
 #include "present/report_words.h"
 #include "present/terminal_text.h"
+#include "store/counted.h"
 
 namespace stepscope {
 namespace {
@@ -173,10 +174,13 @@ std::string limit_lines(const AnalysisReport& report) {
     names = std::max(names, loop.merged_ops + loop.merged_kernels);
   std::string text;
   if (report.loops_left_out > 0)
-    text += "  " + std::to_string(report.loops_left_out) + " shorter loops were left out\n";
+    text += "  " + counted(report.loops_left_out, "shorter loop was", "shorter loops were") +
+            " left out\n";
   if (report.processes_left_out > 0) {
-    text += "  " + std::to_string(report.processes_left_out) +
-            " processes without a loop were left out\n";
+    text += "  " +
+            counted(report.processes_left_out, "process without a loop was",
+                    "processes without a loop were") +
+            " left out\n";
   }
   if (names > 0) {
     text += "  " + std::to_string(names) +

@@ -12,6 +12,7 @@
 #include "present/path_argument.h"
 #include "present/sweep_grid.h"
 #include "present/terminal_text.h"
+#include "store/counted.h"
 #include "sweep/setting.h"
 
 namespace stepscope {
@@ -39,13 +40,14 @@ std::string header(const SweepReport& report, const std::string& path) {
   const SweepPlan& plan = report.plan;
   std::string text = path;
   if (plan.variants.size() == 1) text += " · " + plan.variants.front().command;
-  text += " · " + plan.meta_text("cpu_count") + " cores";
+  const std::string cores = plan.meta_text("cpu_count");
+  text += " · " + cores + (cores == "1" ? " core" : " cores");
   if (const std::string memory = plan.meta_text("memory_bytes"); !memory.empty()) {
     text += ", " + bytes_text(std::stod(memory));
   }
   for (const std::string& version : report.torch_versions) text += " · libtorch " + version;
-  text += " · " + std::to_string(report.cells.size()) + " settings, " +
-          std::to_string(report.runs_made) + " of " + std::to_string(report.runs_planned) + " runs";
+  text += " · " + counted(static_cast<std::int64_t>(report.cells.size()), "setting") + ", " +
+          std::to_string(report.runs_made) + " of " + counted(report.runs_planned, "run");
   return paragraph(printable(text), "", "  ");
 }
 

@@ -42,14 +42,15 @@ std::string what_if_text(const WhatIfAnswer& answer) {
   const double measured = static_cast<double>(answer.loop.wall.mean);
   const Prediction& predicted = answer.predicted;
   const char* const unit = answer.loop.unit();
-  std::string text = row("measured", measured,
-                         count_text(static_cast<std::int64_t>(answer.loop.analysed.size())) +
-                             in_units(" steps", unit));
+  const auto steps = [unit](std::int64_t count) {
+    return count_text(count) + in_units(count == 1 ? " step" : " steps", unit);
+  };
+  std::string text =
+      row("measured", measured, steps(static_cast<std::int64_t>(answer.loop.analysed.size())));
   if (answer.replayed) {
-    text +=
-        row("replayed", answer.baseline.step_ns,
-            signed_percent(answer.baseline.step_ns / measured - 1) + ", " +
-                count_text(answer.loop.replay.steps) + in_units(" steps without any change", unit));
+    text += row("replayed", answer.baseline.step_ns,
+                signed_percent(answer.baseline.step_ns / measured - 1) + ", " +
+                    steps(answer.loop.replay.steps) + " without any change");
   }
   text += row("predicted", predicted.step_ns,
               fmt::format("{:.2f} ×  (95 % CI {} – {})", measured / predicted.step_ns,

@@ -4,6 +4,7 @@
 
 #include "analyzer/analyze.h"
 #include "analyzer/counters/counters.h"
+#include "store/counted.h"
 #include "store/counters.h"
 
 namespace stepscope {
@@ -96,8 +97,8 @@ Status measure_sweep_run(const TraceReader& reader, const MeasureOptions& option
   add_memory(loop, *counters, run);
   const auto steady = [](const SweepStep& step) { return step.steady; };
   if (std::none_of(run.steps.begin(), run.steps.end(), steady)) {
-    say_no_steps("only " + std::to_string(run.steps.size()) +
-                     " steps, all of them warm-up; use --warmup 0 or a longer run",
+    say_no_steps("only " + counted(static_cast<std::int64_t>(run.steps.size()), "step") +
+                     ", all warm-up; use --warmup 0 or a longer run",
                  run);
   }
   return {};

@@ -6,6 +6,7 @@
 #include <map>
 #include <utility>
 
+#include "store/counted.h"
 #include "store/loss_kinds.h"
 #include "store/utf8.h"
 #include "viewer-export/json_text.h"
@@ -225,9 +226,10 @@ Annotation loss_annotation(const std::vector<Loss>& losses, const TimeRange& ran
   std::int64_t processes = -events;
   for (const Loss& loss : losses) processes += loss.count;
   std::string name = "LOST:";
-  if (events > 0) name += ' ' + std::to_string(events) + " events were not recorded";
+  if (events > 0) name += ' ' + counted(events, "event was", "events were") + " not recorded";
   if (events > 0 && processes > 0) name += ';';
-  if (processes > 0) name += ' ' + std::to_string(processes) + " processes were not fully recorded";
+  if (processes > 0)
+    name += ' ' + counted(processes, "process was", "processes were") + " not fully recorded";
   return {std::move(name), "loss", kTerrible, range, losses_json(losses)};
 }
 

@@ -16,6 +16,7 @@
 #include "analyzer/import/foreign_format.h"
 #include "analyzer/import/kineto.h"
 #include "analyzer/import/nsys.h"
+#include "store/counted.h"
 #include "store/database_file.h"
 #include "store/limits.h"
 #include "store/remove_on_signal.h"
@@ -103,10 +104,10 @@ Status no_steps(const fs::path& path, const std::string& pattern, std::int64_t r
   const std::string quoted = " '" + pattern + "'";
   if (ranges == 0)
     return Status::error(ErrorKind::kUsage, path.string() + ": no NVTX range matches" + quoted);
-  const std::string match =
-      ranges == 1 ? "1 NVTX range matches" : std::to_string(ranges) + " NVTX ranges match";
-  return Status::error(ErrorKind::kBadInput, path.string() + ": " + match + quoted +
-                                                 ", but none has a valid start and end");
+  return Status::error(ErrorKind::kBadInput,
+                       path.string() + ": " +
+                           counted(ranges, "NVTX range matches", "NVTX ranges match") + quoted +
+                           ", but none has a valid start and end");
 }
 
 Status given_twice(const fs::path& path, const fs::path& before) {

@@ -12,6 +12,7 @@
 #include "profiler/recorder/pace.h"
 #include "profiler/recorder/process_info.h"
 #include "profiler/ring/stack_taker.h"
+#include "store/counted.h"
 #include "store/loss_kinds.h"
 
 namespace stepscope {
@@ -370,9 +371,10 @@ std::string RunRecorder::carry_out(ControlCommand command) {
       break;
   }
   const RunProgress now = progress();
-  return "step " + std::to_string(now.step) + ", " + std::to_string(now.processes) +
-         " processes, " + std::to_string(now.ops) + " ops, " + std::to_string(now.phases) +
-         " phases, " + std::to_string(now.lost) + " lost, ops " + (now.ops_enabled ? "on" : "off") +
+  return "step " + std::to_string(now.step) + ", " +
+         counted(now.processes, "process", "processes") + ", " + counted(now.ops, "op") + ", " +
+         counted(now.phases, "phase") + ", " + std::to_string(now.lost) + " lost, ops " +
+         (now.ops_enabled ? "on" : "off") +
          (failure().ok() ? "" : "; recording stopped: " + failure().message());
 }
 

@@ -76,6 +76,12 @@ TEST_F(WhatIfTest, PageSaysHowWellTheReplayFits) {
   EXPECT_THAT(outcome.out, HasSubstr("input           3.00 ms  →     0 ns"));
 }
 
+TEST_F(WhatIfTest, OneStepIsInTheSingular) {
+  const Outcome outcome = run_stepscope({"what-if", make(), "--input", "cached", "--steps", "3"});
+  ASSERT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, AllOf(HasSubstr(" 1 step\n"), HasSubstr(", 1 step without any change")));
+}
+
 TEST_F(WhatIfTest, WhatIsWrongIsOneLine) {
   const std::string store = make();
   expect_error({"what-if", store, "--op", "aten::liner=2x"}, 2, "the nearest is aten::linear");

@@ -44,6 +44,25 @@ TEST(FileSummary, AnImportSaysWhatWasLeftOut) {
             "next: stepscope analyze run.db\n");
 }
 
+TEST(FileSummary, OneOfAKindIsInTheSingular) {
+  ImportSummary summary = imported();
+  summary.counts = {1, 1, 1, 1, 1, 1, 1, 1};
+  summary.lost = 2;
+  summary.incomplete = 1;
+  summary.python_functions = 1;
+  EXPECT_EQ(import_summary("run.db", summary),
+            "run.db: 1 op, 1 kernel, 1 copy, 1 memset, 1 API call (Kineto)\n"
+            "1 event was invalid and left out or shortened; to list them: sqlite3 run.db "
+            "\"select * from loss\"\n"
+            "1 event was left out, because only complete events are read (\"ph\": \"X\")\n"
+            "1 call of a Python function was left out, because it is not an op\n"
+            "next: stepscope analyze run.db\n");
+  ChromeTraceSummary trace;
+  trace.ops = trace.steps = trace.phases = trace.activities = 1;
+  EXPECT_TRUE(export_summary("t.json", std::nullopt, trace)
+                  .starts_with("t.json: 1 op, 1 step, 1 phase, 1 device activity\n"));
+}
+
 TEST(FileSummary, AnImportSaysWhichEventsItDoesNotRead) {
   ImportSummary summary = imported();
   summary.lost = 3;

@@ -36,6 +36,16 @@ TEST_F(RecorderRequestsTest, ItAnswersWhoAsks) {
   EXPECT_EQ((*ends)[0].code, 42);
 }
 
+TEST_F(RecorderRequestsTest, TheStatusOfOneProcessIsInTheSingular) {
+  record([this] {
+    note_scope();
+    const auto said = ask_recorder(recorder_->socket_path(), ControlCommand::kStatus);
+    const bool is_one = said.ok() && said->find(", 1 process, ") != std::string::npos;
+    _exit(is_one ? 42 : 1);
+  });
+  EXPECT_EQ((*reader_->process_ends()).at(0).code, 42);
+}
+
 // The process sees the switch by itself: nothing waits for it.
 TEST_F(RecorderRequestsTest, TheOpsOfOneRankAreRecordedOnRequest) {
   const pid_t pid = start([this] {
