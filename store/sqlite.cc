@@ -72,12 +72,6 @@ bool is_gone(const std::string& file) {
   return !std::filesystem::exists(std::filesystem::symlink_status(file, code));
 }
 
-// SQLite says only that it cannot open a file whose journal has too long a name.
-bool is_journal_name_too_long(const std::string& file) {
-  constexpr std::string_view kSuffix = "-journal";
-  return std::filesystem::path(file).filename().native().size() + kSuffix.size() > NAME_MAX;
-}
-
 Status error_of(sqlite3* handle) {
   const char* file = sqlite3_db_filename(handle, "main");
   return sqlite_status(sqlite3_extended_errcode(handle), file != nullptr ? file : "the store",
@@ -122,10 +116,8 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
       return error(ErrorKind::kIo,
                    "not writable; check the permissions of the file and its folder");
     case SQLITE_CANTOPEN:
-      if (is_journal_name_too_long(file)) {
-        return error(ErrorKind::kIo, std::strerror(ENAMETOOLONG) +
-                                         std::string(" (SQLite adds -journal to it); shorten it"));
-      }
+      // SQLite says only that it cannot open a file whose journal has too long a name.
+      if (Status status = check_name_length(file); !status.ok()) return status;
       if (gone) return error(ErrorKind::kNotFound, kGone);
       return error(ErrorKind::kIo,
                    "cannot be opened; check the permissions of the file and its folder");
@@ -137,6 +129,13 @@ Status sqlite_status(int code, const std::string& file, const char* detail) {
       return error(ErrorKind::kIo,
                    "SQLite says: " + std::string(detail) + " (code " + std::to_string(code) + ")");
   }
+}
+
+Status check_name_length(const std::filesystem::path& path) {
+  constexpr std::string_view kSuffix = "-journal";
+  if (path.filename().native().size() + kSuffix.size() <= NAME_MAX) return {};
+  return Status::error(ErrorKind::kIo, path.string() + ": " + std::strerror(ENAMETOOLONG) +
+                                           " (SQLite adds -journal to it); shorten it");
 }
 
 Result<Database> Database::open(const std::filesystem::path& path, int flags,

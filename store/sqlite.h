@@ -88,6 +88,10 @@ class Database {
 // The Status for a result code of SQLite: `file` is its name in the message.
 Status sqlite_status(int code, const std::string& file, const char* detail);
 
+// kIo if the name leaves no room for the suffix of its journal, so that SQLite cannot open the
+// file.
+Status check_name_length(const std::filesystem::path& path);
+
 // A prepared statement. bind() and run() take int64, double, text and nullopt (NULL); parameters
 // are numbered from 1. Bound text must live until the statement has run.
 class Statement {

@@ -163,6 +163,7 @@ Result<Retired> retire(const fs::path& path, ExistingStore existing, StoreKind k
 }  // namespace
 
 Status check_path(const fs::path& path) {
+  if (Status status = check_name_length(path); !status.ok()) return status;
   if (Status status = check_side_files(path); !status.ok()) return status;
   if (!is_taken(path)) return {};
   Result<StoreFile> file = StoreFile::open(path);

@@ -33,8 +33,7 @@ namespace fs = std::filesystem;
 // A store under construction, next to its final place; removed again unless it is kept.
 class DraftStore {
  public:
-  explicit DraftStore(const fs::path& target)
-      : target_(target), path_(target.native() + ".importing-" + std::to_string(::getpid())) {}
+  explicit DraftStore(const fs::path& target) : target_(target), path_(path_beside(target)) {}
   ~DraftStore() {
     writer_.reset();
     std::error_code ignored;
@@ -65,6 +64,13 @@ class DraftStore {
   }
 
  private:
+  // Every name that a store may have leaves room for the suffix and for SQLite's side files.
+  static fs::path path_beside(const fs::path& target) {
+    constexpr std::size_t kKept = 200;
+    const std::string name = target.filename().native().substr(0, kKept);
+    fs::path path = target;
+    return path.replace_filename(name + ".importing-" + std::to_string(::getpid()));
+  }
   [[nodiscard]] std::vector<std::string> files() const {
     std::vector<std::string> files{path_.native()};
     for (const char* suffix : kSideFileSuffixes) files.push_back(path_.native() + suffix);

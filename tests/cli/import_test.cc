@@ -106,6 +106,19 @@ TEST_F(ImportVerbTest, AnOutputThatCannotBeIsNamedAsTheUserDid) {
   EXPECT_THAT(stream.err, HasSubstr("a store cannot be a stream; name a file"));
 }
 
+TEST_F(ImportVerbTest, AnOutputMayHaveTheLongestNameOfAStore) {
+  const std::string trace = write_trace("t.json");
+  const std::string longest = path(std::string(244, 'y') + ".db");
+  const Outcome outcome = run_stepscope({"import", trace, "-o", longest});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_TRUE(fs::exists(longest));
+  const std::string longer = path(std::string(245, 'y') + ".db");
+  const Outcome refused = run_stepscope({"import", trace, "-o", longer});
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err,
+              HasSubstr(longer + ": File name too long (SQLite adds -journal to it); shorten it"));
+}
+
 TEST_F(ImportVerbTest, AGzipBombIsRefused) {
   // A trace that begins well, then blanks without end: 400 MB that fit into 400 kB.
   const std::string bomb = path("bomb.json.gz");
