@@ -375,6 +375,16 @@ TEST_F(AnalyzeTest, NoWriteAndAPartOfTheStepsLeaveTheStoreAsItWas) {
   EXPECT_EQ(first_value(store, "SELECT count(*) FROM step"), 0);
 }
 
+TEST_F(AnalyzeTest, ARangeBeyondTheRunMeansTheStepsThatItHas) {
+  const std::string store = make("run.db");
+  const Outcome outcome = run_stepscope({"analyze", store, "--steps", "15-900"});
+  EXPECT_EQ(outcome.exit_code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("steps 15–20 of 20"));
+  const Outcome none = run_stepscope({"analyze", store, "--steps", "21-900"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, HasSubstr("steps 21-900: the run has steps 1-20"));
+}
+
 TEST_F(AnalyzeTest, StepsCutsTheAnalysis) {
   const Json document =
       Json::parse(run_stepscope({"analyze", make("run.db"), "--steps", "5-9", "--json"}).out);
