@@ -20,7 +20,15 @@ Status run_steps(Database& database, int from, int target, std::span<const Migra
       return refuse(database, "schema version " + std::to_string(version) +
                                   " is too old for this Stepscope; use an earlier Stepscope");
     }
-    if (Status status = database.exec(step->sql); !status.ok()) return status;
+    const Status status = database.exec(step->sql);
+    if (status.ok()) continue;
+    if ((sqlite3_errcode(database.handle()) & 0xFF) == SQLITE_ERROR) {
+      return refuse(database, "damaged (its tables are not those of schema version " +
+                                  std::to_string(version) + ": " +
+                                  sqlite3_errmsg(database.handle()) +
+                                  "); use another copy or record again");
+    }
+    return status;
   }
   const std::string version = std::to_string(target);
   return database.exec(("PRAGMA user_version = " + version + "; UPDATE meta SET value = '" +

@@ -39,6 +39,7 @@ Status system_error(const std::filesystem::path& path, int code) {
   const std::string file = path.string();
   switch (code) {
     case ENOENT: {
+      if (path.empty()) return Status::error(ErrorKind::kUsage, "the name of the file is empty");
       std::error_code not_a_link;
       const std::filesystem::path target = std::filesystem::read_symlink(path, not_a_link);
       return Status::error(ErrorKind::kNotFound,

@@ -39,6 +39,7 @@ class File {
   File& operator=(const File&) = delete;
 
   Status open() {
+    if (path_.empty()) return Status::error(ErrorKind::kUsage, "the name of the file is empty");
     descriptor_ = ::open(path_.c_str(), O_RDONLY | O_CLOEXEC);
     struct stat status{};
     if (descriptor_ < 0 || ::fstat(descriptor_, &status) != 0) return system_error(path_, errno);

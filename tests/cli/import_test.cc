@@ -189,6 +189,7 @@ TEST_F(ImportVerbTest, WrongUsageIsSaidInALine) {
     EXPECT_THAT(outcome.err, HasSubstr(what));
   };
   says({trace, "-o", ""}, "the name of the output is empty");
+  says({"", "-o", path("run.db")}, "the name of the file is empty");
   says({trace, "-o", path("run.db"), "--steps-nvtx", "step *"}, "is for exports of Nsight Systems");
 }
 

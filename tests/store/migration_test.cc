@@ -68,7 +68,8 @@ TEST_F(MigrationTest, ThereIsNothingToDoForTheSameVersion) {
 TEST_F(MigrationTest, AFailingStepLeavesTheStoreAsItWas) {
   std::vector<Migration> steps = kSteps;
   steps[1].sql = "ALTER TABLE no_such_table ADD COLUMN c";
-  EXPECT_FALSE(migrate(database_, 5, 7, steps).ok());
+  expect_error(migrate(database_, 5, 7, steps), ErrorKind::kBadInput, dir_ / "old.db",
+               {"damaged (its tables are not those of schema version 6: no such table", "record"});
   EXPECT_EQ(*database_.query_int("SELECT a FROM t"), 7);
   EXPECT_EQ(versions(), "5 5");
 }

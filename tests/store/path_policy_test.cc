@@ -170,6 +170,10 @@ void set_user_version(const fs::path& path, int version) {
   ASSERT_OK(database->exec(("PRAGMA user_version = " + std::to_string(version)).c_str()));
 }
 
+TEST(PathPolicy, AnEmptyNameIsSaid) {
+  EXPECT_EQ(TraceReader::open("").status().message(), "the name of the file is empty");
+}
+
 // With what SQLite adds to it, too.
 TEST(PathPolicy, ANameThatIsTooLongIsSaid) {
   const TempDir dir;
