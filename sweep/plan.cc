@@ -37,11 +37,12 @@ Result<std::vector<SweepParameter>> read_parameters(const SweepArguments& argume
 
 Status add_variant(const std::string& name, const std::vector<std::string>& words,
                    const std::string& text, std::vector<Variant>& variants, SweepPlan& plan) {
-  if (words.empty()) return refuse("--variant " + text + ": no command");
+  const std::string option = "--variant " + name + "=" + text;
+  if (words.empty()) return refuse(option + ": no command");
   auto command = CommandTemplate::parse(words);
   if (!command.ok()) return command.status();
   for (const Variant& other : variants) {
-    if (other.name == name) return refuse("--variant " + text + ": " + name + " appears twice");
+    if (other.name == name) return refuse(option + ": " + name + " appears twice");
   }
   variants.push_back({name, *std::move(command)});
   plan.variants.push_back({name, text});

@@ -164,7 +164,7 @@ TEST(SweepPlans, VariantsAreWholeCommands) {
   EXPECT_THAT(job->words[1], ElementsAre("./a", "2 x"));
   EXPECT_THAT(job->words[2], ElementsAre("./b", "1"));
   arguments.variants.push_back("old=./c {batch}");
-  expect_refused(plan_sweep(arguments).status(), "old appears twice");
+  expect_refused(plan_sweep(arguments).status(), "--variant old=./c {batch}: old appears twice");
 }
 
 TEST(SweepPlans, WhatMakesNoSweepIsRefused) {
@@ -183,7 +183,7 @@ TEST(SweepPlans, WhatMakesNoSweepIsRefused) {
   expect_refused(refused({"a=1..200", "b=1..200"}, {"./p", "{a}", "{b}"}),
                  "more than 10000 settings");
   expect_refused(refused({}, {"./p"}, {"a=x", "b=y"}), "not both");
-  expect_refused(refused({}, {}, {"a=x", "b="}), "no command");
+  expect_refused(refused({}, {}, {"a=x", "b="}), "--variant b=: no command");
   expect_refused(refused({}, {}, {"a=x", "y"}), "write NAME='COMMAND'");
   expect_refused(refused({"n=1,2"}, {}, {"a=x {n}", "b=y"}), "--variant b has no {n}");
 }
