@@ -9,11 +9,12 @@ import pathlib
 import pyarrow as pa
 
 from . import pieces, watch
+from .claims import claimed, is_same_recording
 from .groups import layout_of
 from .identity import job_of, node_of, run_of, safe_name
 from .lake_check import read_whole
-from .lake_place import Lake, changing
-from .parquet_files import first_line, write_table
+from .lake_place import Lake, changing, small_files
+from .parquet_files import reason_of, write_table
 from .problem import Problem, UnusableFile
 from .store_tables import tables_of
 from .stores import Store
@@ -25,9 +26,8 @@ def _refuse_another_recording(lake: pathlib.Path, folder: str, node: str, store:
     path = lake / "run" / folder / f"node-{node}.parquet"
     if not path.exists():
         return
-    ours = (store.wall_start_unix_ns, store.whole_name)
     for row in read_whole("run", path).to_pylist():
-        if row["wall_start_unix_ns"] != ours[0] and row["store"] != ours[1]:
+        if not is_same_recording(row, store):
             raise Problem(
                 f"{store.path}: node {node} of this run is in the lake already, from another recording"
                 f" ({row['store']}); name another run with --run"
@@ -81,15 +81,18 @@ def add(
         folder = f"run={safe_name(run)}"
         if layout:
             layout.check(store.numbers.get("world_size"))
+        tables = tables_of(store, run, job, node, layout)
         slow = []
-        with changing(lake, folder, node, TABLES if store.is_piece else ()) as place:
+        with (
+            claimed(small_files(lake), folder, node, store),
+            changing(lake, folder, node, TABLES if store.is_piece else ()) as place,
+        ):
             _refuse_another_recording(place, folder, node, store)
             left_out = _refuse_other_ranks(place, folder, node, store)
-            tables = tables_of(store, run, job, node, layout)
             try:
                 _write(place, folder, node, tables, store)
             except (OSError, pa.ArrowException) as error:
-                raise Problem(f"{lake}: cannot be written ({first_line(error)})") from error
+                raise Problem(f"{lake}: cannot be written ({reason_of(error)})") from error
             if not store.is_piece:
                 watch.forget(place, folder, node)
             elif watch_s and place is lake:  # an object store is not watched

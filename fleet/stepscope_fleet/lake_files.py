@@ -6,6 +6,7 @@ import os
 import pathlib
 from collections.abc import Callable, Iterator
 
+from . import claims
 from .lake_check import check_head, check_rows, read_whole
 from .problem import Problem, UnusableFile
 from .tables import TABLES
@@ -103,11 +104,16 @@ def _refuse_unreadable(lake: pathlib.Path) -> None:
 
 
 def _unfinished(lake: pathlib.Path) -> list[str]:
-    """Steps without a row in `run`, which is written last."""
+    """Nodes without a row in `run`, which is written last: a file of each, the steps if they are there."""
+    begun = sorted((lake / "run").glob(f"run=*/node-*{claims.SUFFIX}"))
+    found = {}
+    for path in [*begun, *_files(lake, "step")]:
+        about = lake / "run" / path.parent.name / f"{path.stem}.parquet"
+        if not about.exists():
+            found[about] = path
     return [
         f"{path}: left out, adding it did not finish; add its store again"
-        for path in _files(lake, "step")
-        if not (lake / "run" / path.parent.name / path.name).exists()
+        for path in found.values()
     ]
 
 

@@ -4,7 +4,10 @@ import contextlib
 import pathlib
 from collections.abc import Iterable
 
+from .claims import SmallFiles
 from .lake_files import LakeFiles, find_files
+from .parquet_files import reason_of
+from .problem import Problem
 from .remote_lake import RemoteLake
 
 Lake = pathlib.Path | RemoteLake
@@ -33,3 +36,57 @@ def reading(
     if isinstance(lake, RemoteLake):
         return lake.reading(runs, since_unix_ns)
     return contextlib.nullcontext(find_files(lake))
+
+
+def small_files(lake: Lake) -> SmallFiles:
+    return lake if isinstance(lake, RemoteLake) else _Folder(lake)
+
+
+class _Folder:
+    """As claims.SmallFiles."""
+
+    def __init__(self, lake: pathlib.Path):
+        self._lake = lake
+
+    def __str__(self) -> str:
+        return str(self._lake)
+
+    def exists(self, name: str) -> bool:
+        return (self._lake / name).exists()
+
+    def create(self, name: str, content: bytes) -> bool:
+        path = self._lake / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            return _create_file(path, content)
+        except OSError as error:
+            raise Problem(f"{self._lake}: cannot be written ({reason_of(error)})") from error
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        path = self._lake / name
+        try:
+            if not path.is_file():  # reading a pipe might never end
+                return b""
+            with path.open("rb") as file:
+                return file.read(most_bytes)
+        except FileNotFoundError:
+            return b""
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(OSError):
+            (self._lake / name).unlink()
+
+
+def _create_file(path: pathlib.Path, content: bytes) -> bool:
+    """False if the file is there already. One that cannot be written is removed."""
+    try:
+        file = path.open("xb")
+    except FileExistsError:
+        return False
+    try:
+        with file:
+            file.write(content)
+    except OSError:
+        path.unlink(missing_ok=True)
+        raise
+    return True

@@ -6,7 +6,7 @@ import pathlib
 from collections.abc import Iterator
 
 from .lake_place import Lake
-from .parquet_files import first_line, whole_file
+from .parquet_files import reason_of, whole_file
 from .problem import Problem
 
 # The first bytes of files that are not replaced.
@@ -74,9 +74,7 @@ def _failures(path: pathlib.Path) -> Iterator[None]:
     try:
         yield
     except (OSError, RuntimeError) as error:  # RuntimeError: links that lead to each other
-        number = getattr(error, "errno", None)
-        reason = os.strerror(number) if number else first_line(error)
-        raise Problem(f"{path}: cannot be written ({reason})") from error
+        raise Problem(f"{path}: cannot be written ({reason_of(error)})") from error
 
 
 def _begins_with(file: pathlib.Path, magic: bytes) -> bool:

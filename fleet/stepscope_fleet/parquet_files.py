@@ -81,3 +81,9 @@ def _permissions(path: pathlib.Path) -> int:
 
 def first_line(error: Exception) -> str:
     return str(error).strip().splitlines()[0] if str(error).strip() else type(error).__name__
+
+
+def reason_of(error: Exception) -> str:
+    """Why something failed, in the words of the system if it has some."""
+    number = getattr(error, "errno", None)
+    return os.strerror(number) if number else first_line(error)

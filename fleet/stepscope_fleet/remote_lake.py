@@ -15,6 +15,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator
 
+from .claims import SUFFIX
 from .engine import ChangedFiles, no_such_run
 from .identity import safe_name
 from .lake_files import LakeFiles, Node, find_files
@@ -24,7 +25,7 @@ from .tables import TABLES
 
 # Bytes that contain the footer of a Parquet file, or else the whole file is copied.
 FOOTER = 64 * 1024
-_NAME = re.compile(r"(?:^|/)((\w+)/(run=[^/]+)/node-[^/]+\.parquet)$")
+_NAME = re.compile(rf"(?:^|/)((\w+)/(run=[^/]+)/node-[^/]+(?:\.parquet|{re.escape(SUFFIX)}))$")
 # For whoever has no fsspec; fsspec knows the package of the others.
 _PACKAGES = {
     "s3": "s3fs",
@@ -38,6 +39,8 @@ _MODIFIED = ("LastModified", "last_modified", "mtime", "updated", "modified")
 
 
 class RemoteLake:
+    """Has the functions of claims.SmallFiles too."""
+
     def __init__(self, address: str):
         self._address = address.rstrip("/")
         self._store, root = _open(self._address)
@@ -83,6 +86,38 @@ class RemoteLake:
                     fetch=lambda nodes: self._steps(nodes, copy),
                     shown=shown,
                 )
+
+    def exists(self, name: str) -> bool:
+        with self._failures("read"):
+            return self._store.exists(f"{self._root}/{name}")
+
+    def create(self, name: str, content: bytes) -> bool:
+        path = f"{self._root}/{name}"
+        with self._failures("written"):
+            if not self._is_object_store():
+                self._store.makedirs(path.rsplit("/", 1)[0], exist_ok=True)
+            try:
+                self._store.pipe_file(path, content, mode="create")
+            except FileExistsError:
+                return False
+            except (
+                Exception
+            ):  # a store that cannot refuse to replace: two may create it at the same moment
+                if self._store.exists(path):
+                    return False
+                self._store.pipe_file(path, content)
+        return True
+
+    def read(self, name: str, most_bytes: int) -> bytes:
+        with self._failures("read"):
+            try:
+                return self._store.cat_file(f"{self._root}/{name}", start=0, end=most_bytes)
+            except FileNotFoundError:
+                return b""
+
+    def remove(self, name: str) -> None:
+        with contextlib.suppress(Exception):  # each store has its own kinds
+            self._store.rm_file(f"{self._root}/{name}")
 
     @contextlib.contextmanager
     def _steps(self, nodes: list[Node], copy: pathlib.Path) -> Iterator[None]:
@@ -130,10 +165,8 @@ class RemoteLake:
         self._copy(larger, into)
 
     def _put(self, file: pathlib.Path, name: str) -> None:
-        from fsspec import AbstractFileSystem
-
         path = f"{self._root}/{name}"
-        if type(self._store).mv is AbstractFileSystem.mv:  # an object store
+        if self._is_object_store():
             self._store.put_file(str(file), path)
             return
         # A file server, such as that of sftp://, shows a file while it grows.
@@ -141,6 +174,11 @@ class RemoteLake:
         part = f"{path}.new.part"
         self._store.put_file(str(file), part)
         self._store.mv(part, path)
+
+    def _is_object_store(self) -> bool:
+        from fsspec import AbstractFileSystem
+
+        return type(self._store).mv is AbstractFileSystem.mv
 
     @contextlib.contextmanager
     def _failures(self, what: str) -> Iterator[None]:

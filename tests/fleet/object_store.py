@@ -1,6 +1,7 @@
 """A small stand-in for S3, for one bucket: enough of its protocol for s3fs, without any check of signatures.
 
 An object is there when the whole body has arrived, as in S3. `break_upload()` breaks the connections of uploads.
+Unless `conditional`, it refuses requests to create an object only if there is none, as some stores do.
 """
 
 import contextlib
@@ -22,6 +23,7 @@ class ObjectStore:
         self.objects = {}
         self.changed = {}
         self.requests = []
+        self.conditional = True
         self._broken = None
         store = self
 
@@ -30,6 +32,9 @@ class ObjectStore:
 
             def is_broken(self, key):
                 return store._broken is not None and key.startswith(store._broken)
+
+            def has_conditions(self):
+                return store.conditional
 
         self._server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.endpoint = f"http://127.0.0.1:{self._server.server_address[1]}"
@@ -117,8 +122,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         if "aws-chunked" in self.headers.get("Content-Encoding", ""):
             body = _without_chunks(body)
+        if "If-None-Match" in self.headers:
+            if not self.has_conditions():
+                self._error(501, "NotImplemented")
+                return
+            if key in self.objects:
+                self._error(412, "PreconditionFailed")
+                return
         self.objects[key], self.changed[key] = body, datetime.datetime.now(datetime.timezone.utc)
         self._answer(200, ETag=_etag(body))
+
+    def do_DELETE(self):
+        _, key, _ = self._where()
+        self.objects.pop(key, None)
+        self._answer(204)
 
     def _about(self, key):
         return {

@@ -1,10 +1,13 @@
 """What is wrong with a store or a lake is named, left out or resumed."""
 
+import concurrent.futures
 import contextlib
 import os
 import pathlib
 import shutil
+import signal
 import sqlite3
+import subprocess
 import sys
 import tempfile
 import threading
@@ -17,6 +20,7 @@ from stores import MS, START, make_store
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent.parent.parent / "fleet"))
 
 from stepscope_fleet import answers as fleet_answers
+from stepscope_fleet import lake as fleet_lake
 from stepscope_fleet.answers import analyze
 from stepscope_fleet.engine import ChangedFiles, Engine
 from stepscope_fleet.lake import add
@@ -107,6 +111,58 @@ def test_another_recording_does_not_replace_one(lake, tmp_path):
         add_node(lake, tmp_path / "later", 0, start=START + HOUR_NS)
 
 
+def at_first_write(monkeypatch, do):
+    """Does it while an add is about to write its first file."""
+    write, done = fleet_lake.write_table, []
+
+    def write_later(path, table):
+        if not done:
+            done.append(path)
+            do()
+        write(path, table)
+
+    monkeypatch.setattr(fleet_lake, "write_table", write_later)
+
+
+def test_of_two_recordings_at_once_the_second_is_refused(lake, tmp_path, monkeypatch):
+    first = make_store(tmp_path / "a.db", [0, 1])
+    second = make_store(tmp_path / "b.db", [0, 1], start=START + HOUR_NS)
+
+    def add_second():
+        with pytest.raises(Problem, match=r"b.db: node 0000 .* another recording \(.*a.db\)"):
+            add(second, lake, None, None)
+
+    at_first_write(monkeypatch, add_second)
+    add(first, lake, None, None)
+    (run,) = document(lake)["runs"]
+    assert run["nodes"][0]["store"] == str(first) and run["ranks"] == 2
+    assert not list(lake.rglob("*.adding"))
+    with pytest.raises(Problem, match="is in the lake already, from another recording"):
+        add(second, lake, None, None)
+    assert not list(lake.rglob("*.adding"))
+
+
+def test_two_equal_adds_at_once_both_succeed(lake, tmp_path, monkeypatch):
+    store = make_store(tmp_path / "a.db", [0, 1])
+    at_first_write(monkeypatch, lambda: add(store, lake, None, None))
+    add(store, lake, None, None)
+    assert document(lake)["runs"][0]["ranks"] == 2 and document(lake)["left_out"] == []
+    assert not list(lake.rglob("*.adding"))
+
+
+def test_one_of_several_programs_at_once_adds_its_recording(verb, lake, tmp_path):
+    stores = [make_store(tmp_path / f"{n}.db", [0], start=START + n * HOUR_NS) for n in range(4)]
+    with concurrent.futures.ThreadPoolExecutor() as threads:
+        codes = list(threads.map(lambda path: code_of_add(verb, path, lake), stores))
+    assert sorted(codes) == [0, 3, 3, 3]
+    (run,) = document(lake)["runs"]
+    assert run["nodes"][0]["store"] == str(stores[codes.index(0)])
+
+
+def code_of_add(verb, store, lake):
+    return verb("lake", "add", store, "--lake", lake, expect=None).returncode
+
+
 def test_clocks_hours_apart_are_named(lake, tmp_path):
     for node in range(4):
         add_node(
@@ -126,6 +182,35 @@ def test_an_add_that_did_not_finish_is_named_and_resumed(lake, tmp_path):
     assert "node-0001.parquet: left out, adding it did not finish" in found["left_out"][0]
     add(tmp_path / "1.db", lake, None, None)
     assert document(lake)["runs"][0]["ranks"] == 4 and document(lake)["left_out"] == []
+
+
+# Python runs this when it starts: the program is killed in its first file.
+KILLED = """\
+import os, signal
+os.fsync = lambda file: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_an_add_that_was_killed_in_its_first_file_is_named_and_resumed(
+    verb, stepscope, lake, tmp_path
+):
+    store = make_store(tmp_path / "a.db", [0, 1])
+    (tmp_path / "sitecustomize.py").write_text(KILLED)
+    killed = {"PYTHONPATH": str(tmp_path), "STEPSCOPE_PYTHON": sys.executable}
+    done = subprocess.run(
+        [stepscope, "lake", "add", store, "--lake", lake], env=os.environ | killed, check=False
+    )
+    assert done.returncode == -signal.SIGKILL
+    begun = lake / "run/run=77/node-0000.adding"
+    done = verb("fleet", lake, expect=3)
+    assert done.stderr == (
+        f"stepscope fleet: {begun}: left out, adding it did not finish; add its store again\n"
+    )
+    other = make_store(tmp_path / "b.db", [0, 1], start=START + HOUR_NS)
+    with pytest.raises(Problem, match=f"or remove {begun} if that add was killed"):
+        add(other, lake, None, None)
+    add(store, lake, None, None)
+    assert document(lake)["left_out"] == [] and not begun.exists()
 
 
 def test_a_file_of_another_program_is_left_out(lake, tmp_path):

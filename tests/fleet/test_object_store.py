@@ -8,7 +8,7 @@ import threading
 
 import pytest
 from object_store import BUCKET, ObjectStore
-from stores import MS, make_store
+from stores import MS, START, make_store
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fleet"))
 
@@ -81,7 +81,7 @@ def test_a_broken_upload_keeps_what_was_there(store, nodes, tmp_path):
         assert "\n" not in str(failed.value)
         assert store.objects == before
     # Of a new node, the file in `run` is the last one.
-    with store.break_upload("team/lake/run"), pytest.raises(Problem):
+    with store.break_upload("team/lake/run/run=77/node-0001.parquet"), pytest.raises(Problem):
         add(nodes[1], lake_at(LAKE), None, None)
     answer = document(LAKE, [])
     assert answer["runs"][0]["ranks"] == 2
@@ -90,6 +90,46 @@ def test_a_broken_upload_keeps_what_was_there(store, nodes, tmp_path):
     ]
     add(nodes[1], lake_at(LAKE), None, None)
     assert document(LAKE, [])["runs"][0]["ranks"] == 4
+
+
+def at_first_upload(monkeypatch, do):
+    """Does it while an add is about to upload its first table."""
+    put, done = RemoteLake._put, []
+
+    def put_later(self, file, name):
+        if not done:
+            done.append(name)
+            do()
+        put(self, file, name)
+
+    monkeypatch.setattr(RemoteLake, "_put", put_later)
+
+
+@pytest.mark.parametrize("conditional", [True, False])
+def test_of_two_recordings_at_once_the_second_is_refused(
+    store, nodes, tmp_path, monkeypatch, conditional
+):
+    """Also in a store that has no conditional writes, unless both begin at the same moment."""
+    store.conditional = conditional
+    second = make_store(tmp_path / "second.db", [0, 1], start=START + 1)
+
+    def add_second():
+        with pytest.raises(Problem, match="second.db: node 0000 of this run is being added"):
+            add(second, lake_at(LAKE), None, None)
+        add(nodes[0], lake_at(LAKE), None, None)  # the same recording
+
+    at_first_upload(monkeypatch, add_second)
+    add(nodes[0], lake_at(LAKE), None, None)
+    (run,) = document(LAKE, [])["runs"]
+    assert run["nodes"][0]["store"] == str(nodes[0])
+    assert not [key for key in store.objects if key.endswith(".adding")]
+
+
+def test_an_add_that_was_killed_before_its_first_file_is_named(store, nodes):
+    claim = "run/run=77/node-0000.adding"
+    lake_at(LAKE).create(claim, b"")
+    with pytest.raises(Problem, match=f"^{LAKE}/{claim}: left out, adding it did not finish"):
+        document(LAKE, [])
 
 
 def test_a_reader_never_sees_half(store, nodes, tmp_path):
