@@ -309,7 +309,7 @@ function aboutRun(run) {
               run.missing_ranks.length > 20 ? `, … (${count(run.missing_rank_count)} in all)` : ""}`
         ],
     run.unfinished_nodes.length > 0 &&
-        ["still being written", breakable(`node ${run.unfinished_nodes.join(", ")}`)],
+        ["still being written, or cut off", breakable(`node ${run.unfinished_nodes.join(", ")}`)],
     run.restarts > 0 && ["restarted", plural(run.restarts, "time")],
     run.clocks_apart_ns !== null &&
         [

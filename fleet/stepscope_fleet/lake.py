@@ -115,7 +115,9 @@ def _write(
 
 
 def _text(store: Store, run: str, node: str, steps: int) -> str:
-    unfinished = "" if store.state == "complete" else "; it is still being written"
+    unfinished = "" if store.state == "complete" else "; its recording did not end normally"
+    if store.is_piece:
+        unfinished = "; it is still being written"
     processes = (
         "1 process that was" if store.restarts == 1 else f"{store.restarts} processes that were"
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from .problem import Problem
 from .store_database import StoreDatabase
+from .store_lock import is_being_recorded
 from .store_meta import check_lengths, numbers_in
 from .store_schema import META, check_store
 from .tables import CATEGORIES, PHASES
@@ -63,6 +64,7 @@ class Store:
             raise Problem(f"{path}: may not be read; ask its owner to permit that") from error
         if not found:
             raise Problem(f"{path}: {_why_no_file(path)}")
+        self._being_recorded = is_being_recorded(path)
         self._database = StoreDatabase(path)
         try:
             self._check_kind()
@@ -185,16 +187,21 @@ class Store:
             " GROUP BY s.thread_id ORDER BY steps DESC"
         )
         if not rows:
-            raise Problem(
-                f"{self.path}: has no steps; run `stepscope analyze {self.path}` first, unless it is"
-                " still being written"
-            )
+            raise Problem(f"{self.path}: {self._why_no_steps()}")
         loops: dict[int, Loop] = {}
         for thread, process, rank, pid, *numbers in rows:
             loops.setdefault(
                 process, Loop(thread, process, -1 if rank is None else rank, pid, *numbers)
             )
         return self._with_ranks(list(loops.values()))
+
+    def _why_no_steps(self) -> str:
+        if self._being_recorded:
+            return (
+                "still being recorded; add it when the program has ended. `stepscope run --lake` adds the latest steps"
+                " while a program runs"
+            )
+        return f"has no steps; run `stepscope analyze {self.path}` first"
 
     def _with_ranks(self, loops: list[Loop]) -> list[Loop]:
         if len(loops) == 1 and loops[0].rank < 0:

@@ -122,7 +122,8 @@ def run_text(run: dict) -> str:
         more = "" if count <= 8 else f", … ({count} in all)"
         lines.append(f"  missing in the lake: rank {missing}{more}")
     if run["unfinished_nodes"]:
-        lines.append(f"  still being written: node {plain(', '.join(run['unfinished_nodes']))}")
+        nodes = plain(", ".join(run["unfinished_nodes"]))
+        lines.append(f"  still being written, or cut off: node {nodes}")
     if run["restarts"]:
         lines.append(f"  its processes were restarted {_count(run['restarts'], 'time')}")
     if run["clocks_apart_ns"]:

@@ -117,11 +117,29 @@ def test_a_rank_of_another_node_is_refused(verb, lake, tmp_path):
     verb("lake", "add", twice, "--lake", lake, "--run", "another")
 
 
-def test_a_store_that_is_being_written_is_added_and_named(verb, lake, tmp_path, answers):
+@pytest.mark.usefixtures("python_ops")
+def test_a_store_that_is_being_recorded_is_refused(verb, stepscope, lake, tmp_path):
+    store = tmp_path / "run.db"
+    program = "import torch, time\nfor _ in range(5): torch.ones(2) + 1\nprint('ready', flush=True)\ntime.sleep(60)"
+    running = subprocess.Popen(
+        [stepscope, "run", "--quiet", "-o", store, "--", sys.executable, "-c", program],
+        stdout=subprocess.PIPE,
+    )
+    try:
+        assert running.stdout.readline() == b"ready\n"
+        done = verb("lake", "add", store, "--lake", lake, expect=3)
+    finally:
+        running.terminate()
+        running.communicate()
+    assert f"{store}: still being recorded; add it when the program has ended" in done.stderr
+    assert "analyze" not in done.stderr and done.stderr.count("\n") == 1
+
+
+def test_a_store_whose_recorder_was_killed_is_added_and_named(verb, lake, tmp_path, answers):
     done = verb(
         "lake", "add", make_store(tmp_path / "a.db", [0], state="recording"), "--lake", lake
     )
-    assert "still being written" in done.stdout
+    assert "its recording did not end normally" in done.stdout
     assert answers()["runs"][0]["unfinished_nodes"] == ["0000"]
 
 
