@@ -90,9 +90,15 @@ def _files(lake: pathlib.Path, table: str) -> list[pathlib.Path]:
     return sorted((lake / table).glob("run=*/node-*.parquet"))
 
 
+def refuse_no_folder(lake: pathlib.Path) -> None:
+    if lake.exists() and not lake.is_dir():
+        raise Problem(f"{lake}: is not a folder; name the folder of a lake")
+
+
 def _refuse_unreadable(lake: pathlib.Path) -> None:
     try:
-        if not lake.is_dir():
+        refuse_no_folder(lake)
+        if not lake.exists():
             raise Problem(
                 f"{lake}: no such folder; `stepscope lake add run.db --lake {lake}` creates it"
             )

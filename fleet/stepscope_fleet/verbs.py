@@ -16,6 +16,7 @@ from .console import RunProgress, write_error, write_out, write_out_bytes
 from .engine import Engine, run_named
 from .json_text import json_text
 from .lake import add
+from .lake_files import refuse_no_folder
 from .lake_place import Lake, lake_at
 from .output_file import refuse_output
 from .page import page_text, write_page
@@ -101,6 +102,8 @@ def _parser() -> argparse.ArgumentParser:
 def _add(arguments: argparse.Namespace) -> int:
     code = 0
     lake = lake_at(arguments.lake)
+    if isinstance(lake, pathlib.Path):
+        refuse_no_folder(lake)
     for store in map(pathlib.Path, arguments.stores):
         try:
             added = add(

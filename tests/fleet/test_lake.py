@@ -156,17 +156,26 @@ def test_a_full_disk_keeps_what_was_there(verb, stepscope, lake, tmp_path):
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (6000, 6000)),
         check=False,
     )
-    assert done.returncode == 3 and "cannot be written" in done.stderr, done.stderr
-    assert f"{larger}: not added; {lake}: " in done.stderr and done.stderr.count("\n") == 1
+    assert done.returncode == 3, done.stderr
+    said = f"{larger}: not added; {lake}: cannot be written (File too large)\n"
+    assert done.stderr == f"stepscope lake: {said}"
     assert files(lake) == before
     assert not list(lake.glob("**/*.part"))
 
 
-def test_a_lake_that_cannot_be_written_is_one_line(verb, tmp_path):
-    taken = tmp_path / "file"
-    taken.write_text("no folder")
-    done = verb("lake", "add", make_store(tmp_path / "a.db", [0]), "--lake", taken, expect=3)
-    assert "cannot be written" in done.stderr and done.stderr.count("\n") == 1
+def test_a_lake_that_is_no_folder_is_one_line(verb, tmp_path):
+    store = make_store(tmp_path / "a.db", [0])
+    os.mkfifo(tmp_path / "pipe")
+    for name in (store, tmp_path / "pipe", "/dev/null"):
+        done = verb("lake", "add", store, store, "--lake", name, expect=3)
+        assert (
+            done.stderr == f"stepscope lake: {name}: is not a folder; name the folder of a lake\n"
+        )
+    for name in (tmp_path / "pipe", "/dev/null"):
+        done = verb("fleet", name, expect=3)
+        assert (
+            done.stderr == f"stepscope fleet: {name}: is not a folder; name the folder of a lake\n"
+        )
 
 
 def test_a_python_without_the_packages_is_one_line(stepscope, tmp_path):
