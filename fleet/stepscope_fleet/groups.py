@@ -35,7 +35,8 @@ def _known(places: dict[str, int]) -> dict[str, int]:
 
 
 class Layout:
-    """How ranks are numbered: the sizes of the groups, of the kind whose members have neighbouring ranks first."""
+    """How ranks are numbered: the sizes of the groups, of the kind whose members have neighbouring ranks first. Raises
+    ValueError if the text says no such sizes."""
 
     def __init__(self, text: str):
         parts = [
@@ -43,7 +44,7 @@ class Layout:
         ]
         self._sizes = {part[1]: int(part[2]) for part in parts if part}
         if not all(parts) or len(self._sizes) != len(parts):
-            raise Problem(f"--groups {text}: is no list of sizes such as tp=2,dp=4,pp=2")
+            raise ValueError(f"{text} is no list of sizes such as tp=2,dp=4,pp=2")
         self._text = text
 
     def places(self, rank: int) -> dict[str, int]:
@@ -56,11 +57,14 @@ class Layout:
         ranks = math.prod(self._sizes.values())
         if world_size is not None and ranks != world_size:
             raise Problem(
-                f"--groups {self._text}: is for {ranks} ranks, but the run has {world_size}; correct the sizes"
+                f"the groups {self._text} are for {ranks} ranks, but the run has {world_size}; correct the sizes"
             )
 
 
-def layout_of(option: str | None) -> Layout | None:
-    """That of `--groups`, or else of the variable STEPSCOPE_GROUPS."""
-    text = option or os.environ.get(VARIABLE)
-    return Layout(text) if text else None
+def layout_of_environment() -> Layout | None:
+    """That of the variable STEPSCOPE_GROUPS."""
+    text = os.environ.get(VARIABLE)
+    try:
+        return Layout(text) if text else None
+    except ValueError as error:
+        raise Problem(f"{VARIABLE}: {error}") from error

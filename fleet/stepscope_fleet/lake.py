@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from . import pieces, watch
 from .claims import claimed, is_same_recording
-from .groups import layout_of
+from .groups import Layout, layout_of_environment
 from .identity import job_of, node_of, run_of, safe_name
 from .lake_check import read_whole
 from .lake_place import Lake, changing, small_files
@@ -68,11 +68,12 @@ def add(
     job: str | None,
     run: str | None,
     watch_s: float | None = None,
-    groups: str | None = None,
+    layout: Layout | None = None,
 ) -> Added:
     """Adds a store, or replaces its steps in the lake; adds a piece of a store to earlier pieces. `watch_s`: a rank is
-    slow after this many seconds; None: the lake is not watched. `groups`: as groups.Layout takes it."""
-    layout = layout_of(groups)
+    slow after this many seconds; None: the lake is not watched. `layout`: that of the ranks; None: that of the
+    environment, or else as recorded."""
+    layout = layout or layout_of_environment()
     store = Store(path)
     try:
         job = job or job_of(store)

@@ -14,6 +14,7 @@ from .answers import Answers, Engines, analyze
 from .comparison import compare, compared_text
 from .console import RunProgress, write_error, write_out, write_out_bytes
 from .engine import Engine, run_named
+from .groups import Layout
 from .json_text import json_text
 from .lake import add
 from .lake_files import refuse_no_folder
@@ -51,6 +52,24 @@ def _name(text: str) -> str:
     return text
 
 
+def _run_name(text: str) -> str:
+    """Of a run or a job."""
+    if not text:
+        raise argparse.ArgumentTypeError("an empty name")
+    try:
+        text.encode()
+    except UnicodeError as error:
+        raise argparse.ArgumentTypeError(f"{text} is not UTF-8") from error
+    return text
+
+
+def _layout(text: str) -> Layout:
+    try:
+        return Layout(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from error
+
+
 class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         write_error("".join(self.prog.split()[1:2]), message)  # "stepscope lake add"
@@ -71,11 +90,16 @@ def _parser() -> argparse.ArgumentParser:
         help="the folder of the lake, created if it is missing, or its address in an object store",
     )
     adds.add_argument(
-        "--job", help="name that all runs of the job share; default: the name given to the run"
+        "--job",
+        type=_run_name,
+        help="name that all runs of the job share; default: the name given to the run",
     )
-    adds.add_argument("--run", help="name that all nodes of the run share; default: the job id")
+    adds.add_argument(
+        "--run", type=_run_name, help="name that all nodes of the run share; default: the job id"
+    )
     adds.add_argument(
         "--groups",
+        type=_layout,
         help="sizes of the parallel groups, such as tp=2,dp=4,pp=2; the first has neighbouring ranks",
     )
     # What `stepscope run --watch-lake` asks with each piece: "ops RANK" for each rank that has become slow.
@@ -83,9 +107,11 @@ def _parser() -> argparse.ArgumentParser:
     fleet = verbs.add_parser("fleet", help="say which ranks and hosts are slow")
     fleet.add_argument("lake", type=_name, metavar="LAKE")
     fleet.add_argument("action", nargs="?", choices=["report", "compare"])
-    fleet.add_argument("-o", "--output", help="the page to write; - is standard output")
+    fleet.add_argument("-o", "--output", type=_name, help="the page to write; - is standard output")
     fleet.add_argument("--price", type=_price, help="price of one rank per hour")
-    fleet.add_argument("--run", nargs="+", default=[], metavar="ID", help="only these runs")
+    fleet.add_argument(
+        "--run", nargs="+", type=_run_name, default=[], metavar="ID", help="only these runs"
+    )
     fleet.add_argument(
         "--since", type=_ago, help="only runs that began within this time: 12h, 7d, 2w"
     )

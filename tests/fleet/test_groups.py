@@ -14,7 +14,6 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "fleet"))
 from stepscope_fleet.answers import analyze
 from stepscope_fleet.groups import Layout, recorded_groups
 from stepscope_fleet.lake import add
-from stepscope_fleet.problem import Problem
 from stepscope_fleet.text import fleet_text
 
 # Eight ranks in two stages: 0 to 3 and 4 to 7.
@@ -38,16 +37,19 @@ def test_the_places_that_sizes_give():
     ]
     layout.check(16)
     for text in ("", "tp", "tp=0", "tp=2,tp=2", "tp=2;dp=4"):
-        with pytest.raises(Problem, match="is no list of sizes such as"):
+        with pytest.raises(ValueError, match="is no list of sizes such as"):
             Layout(text)
 
 
 def test_sizes_that_do_not_fit_are_refused(verb, lake, tmp_path, monkeypatch):
     store = make_store(tmp_path / "a.db", range(4), world=4)
     done = verb("lake", "add", store, "--lake", lake, "--groups", "tp=2,pp=4", expect=3)
-    assert "is for 8 ranks, but the run has 4" in done.stderr and done.stderr.count("\n") == 1
+    assert "are for 8 ranks, but the run has 4" in done.stderr and done.stderr.count("\n") == 1
     monkeypatch.setenv("STEPSCOPE_GROUPS", "tp=2,pp=2")
     verb("lake", "add", store, "--lake", lake)
+    monkeypatch.setenv("STEPSCOPE_GROUPS", "tp=0")
+    done = verb("lake", "add", store, "--lake", lake, expect=3)
+    assert "STEPSCOPE_GROUPS: tp=0 is no list of sizes such as tp=2,dp=4,pp=2\n" in done.stderr
 
 
 def run_of(lake, tmp_path, **given):

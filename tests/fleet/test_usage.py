@@ -18,6 +18,9 @@ os.fsync = fsync
 """
 
 
+ADD = ["lake", "add", "run.db", "--lake", "lake"]
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -28,6 +31,14 @@ os.fsync = fsync
         (["fleet", "lake", "--since", "5y"], "fleet: argument --since: 5y is not a time"),
         (["fleet", "lake", "--since", "0d"], "fleet: argument --since: 0d is not a time"),
         (["fleet", "lake", "--master", "local"], "fleet: --master is for --engine spark"),
+        (["fleet", "lake", "--run", ""], "fleet: argument --run: an empty name"),
+        (
+            ["fleet", "lake", "compare", "--run", "", "b"],
+            "fleet: argument --run: an empty name",
+        ),
+        (ADD + ["--run", "\udcff"], "lake: argument --run: ? is not UTF-8"),
+        (ADD + ["--job", "\udcff"], "lake: argument --job: ? is not UTF-8"),
+        (ADD + ["--groups", "tp=0"], "lake: argument --groups: tp=0 is no list of sizes such as"),
         (["lake", "add", "", "--lake", "lake"], "lake: argument STORE: an empty name"),
         (["lake", "add", "run.db", "--lake", ""], "lake: the following arguments are required"),
     ],
