@@ -195,11 +195,12 @@ def _compare(lake: Lake, arguments: argparse.Namespace) -> int:
 def _fleet(arguments: argparse.Namespace) -> int:
     lake = lake_at(arguments.lake)
     if isinstance(lake, pathlib.Path) and lake.is_file():
-        if arguments.action:
-            raise Problem(
-                f"{lake}: is a file of operations, but `{arguments.action}` needs a lake;"
-                f" omit `{arguments.action}`"
+        for_a_lake = _given(arguments, "action", "run", "since", "price", "spark")
+        if for_a_lake:
+            write_error(
+                "fleet", f"{lake}: is a file of operations; omit {for_a_lake}, which needs a lake"
             )
+            return 2
         return _stragglers(lake, arguments)
     if arguments.engine == "spark" and isinstance(lake, RemoteLake):
         raise Problem(
@@ -233,12 +234,30 @@ def _report(output: str, lake: Lake, answers: Answers) -> None:
         write_page(pathlib.Path(output), lake, answers)
 
 
+def _given(arguments: argparse.Namespace, *names: str) -> str:
+    """The first of these that was given, as the user wrote it; "" if there is none."""
+    written = {
+        "action": arguments.action,
+        "run": "--run" if arguments.run else None,
+        "since": "--since" if arguments.since else None,
+        "price": "--price" if arguments.price is not None else None,
+        "json": "--json" if arguments.json else None,
+        "spark": "--engine spark" if arguments.engine == "spark" else None,
+    }
+    return next((written[name] for name in names if written[name]), "")
+
+
 def _misuse(arguments: argparse.Namespace) -> str | None:
     """What is wrong with options that do not go together."""
     if arguments.action == "compare" and len(arguments.run) != 2:
         return "LAKE compare needs --run BEFORE AFTER: two runs of the lake"
     if (arguments.action == "report") != bool(arguments.output):
         return "LAKE report and -o FILE go together: name the page to write"
+    ignored = {"compare": ("since", "price"), "report": ("json",)}.get(arguments.action, ())
+    if _given(arguments, *ignored):
+        return (
+            f"LAKE {arguments.action} does not use {_given(arguments, *ignored)}; omit one of them"
+        )
     if arguments.master and arguments.engine != "spark":
         return "--master is for --engine spark"
     return None

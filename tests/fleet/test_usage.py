@@ -18,6 +18,7 @@ os.fsync = fsync
 """
 
 
+COMPARE = ["fleet", "lake", "compare", "--run", "a", "b"]
 ADD = ["lake", "add", "run.db", "--lake", "lake"]
 
 
@@ -36,6 +37,12 @@ ADD = ["lake", "add", "run.db", "--lake", "lake"]
             ["fleet", "lake", "compare", "--run", "", "b"],
             "fleet: argument --run: an empty name",
         ),
+        (COMPARE + ["--price", "0"], "fleet: LAKE compare does not use --price; omit one of them"),
+        (COMPARE + ["--since", "7d"], "fleet: LAKE compare does not use --since; omit one of them"),
+        (
+            ["fleet", "lake", "report", "-o", "page.html", "--json"],
+            "fleet: LAKE report does not use --json; omit one of them",
+        ),
         (ADD + ["--run", "\udcff"], "lake: argument --run: ? is not UTF-8"),
         (ADD + ["--job", "\udcff"], "lake: argument --job: ? is not UTF-8"),
         (ADD + ["--groups", "tp=0"], "lake: argument --groups: tp=0 is no list of sizes such as"),
@@ -47,6 +54,25 @@ def test_wrong_usage_is_one_line(verb, words, says):
     done = verb(*words, expect=2)
     assert done.stderr.startswith(f"stepscope {says}") and done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("words", "named"),
+    [
+        (["--run", "x"], "--run"),
+        (["--since", "7d"], "--since"),
+        (["--price", "3", "--json"], "--price"),
+        (["--engine", "spark"], "--engine spark"),
+        (["report", "-o", "page.html"], "report"),
+        (["compare", "--run", "a", "b"], "compare"),
+    ],
+)
+def test_what_a_file_of_operations_does_not_have_is_refused(verb, tmp_path, words, named):
+    file = tmp_path / "ops.parquet"
+    file.touch()
+    done = verb("fleet", file, *words, expect=2)
+    said = f"{file}: is a file of operations; omit {named}, which needs a lake\n"
+    assert (done.stdout, done.stderr) == ("", f"stepscope fleet: {said}")
 
 
 def test_a_name_that_is_too_long_is_one_line(verb, lake, tmp_path):
