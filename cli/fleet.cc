@@ -22,9 +22,9 @@ struct FleetArguments {
   bool json = false;
 };
 
-// Appends the option if it was given.
-void append(Words& words, const char* option, const std::string& value) {
-  if (!value.empty()) words.insert(words.end(), {option, value});
+// Appends the option if it was given, also if its value is empty.
+void append(Words& words, const CLI::App& verb, const char* option, const std::string& value) {
+  if (verb.count(option) > 0) words.insert(words.end(), {option, value});
 }
 
 }  // namespace
@@ -54,13 +54,13 @@ void add_lake(CLI::App& app, int& exit_code) {
       "  stepscope lake add node0.db node1.db --lake /shared/lake\n"
       "  stepscope lake add run.db --lake lake --run tuesday\n"
       "  stepscope lake add run.db --lake s3://bucket/lake");
-  verb->callback([arguments, &exit_code] {
+  verb->callback([arguments, verb, &exit_code] {
     Words words{arguments->action};
     words.insert(words.end(), arguments->stores.begin(), arguments->stores.end());
-    append(words, "--lake", arguments->lake);
-    append(words, "--job", arguments->job);
-    append(words, "--run", arguments->run);
-    append(words, "--groups", arguments->groups);
+    append(words, *verb, "--lake", arguments->lake);
+    append(words, *verb, "--job", arguments->job);
+    append(words, *verb, "--run", arguments->run);
+    append(words, *verb, "--groups", arguments->groups);
     exit_code = become_python("lake", words);
   });
 }
@@ -95,14 +95,14 @@ void add_fleet(CLI::App& app, int& exit_code) {
       "  stepscope fleet lake compare --run monday tuesday\n"
       "  stepscope fleet /shared/lake --engine spark --master spark://head:7077\n"
       "  stepscope fleet /shared/lake report -o fleet.html --price 2.50");
-  verb->callback([arguments, &exit_code] {
+  verb->callback([arguments, verb, &exit_code] {
     Words words{arguments->lake};
     if (!arguments->action.empty()) words.push_back(arguments->action);
-    append(words, "--output", arguments->output);
-    append(words, "--price", arguments->price);
-    append(words, "--since", arguments->since);
-    append(words, "--engine", arguments->engine);
-    append(words, "--master", arguments->master);
+    append(words, *verb, "--output", arguments->output);
+    append(words, *verb, "--price", arguments->price);
+    append(words, *verb, "--since", arguments->since);
+    append(words, *verb, "--engine", arguments->engine);
+    append(words, *verb, "--master", arguments->master);
     if (arguments->json) words.emplace_back("--json");
     if (!arguments->runs.empty()) words.emplace_back("--run");
     words.insert(words.end(), arguments->runs.begin(), arguments->runs.end());

@@ -30,6 +30,7 @@ std::optional<LakeRun> lake_run_of(const std::string& path) {
     if (!fs::is_directory(named, ignored) || !is_lake(named)) return std::nullopt;
     return LakeRun{named.string(), ""};
   }
+  if (name == kPrefix) return std::nullopt;  // of no run
   if (is_address(path)) {  // of an object store: only Python can say whether there is such a run
     return LakeRun{path.substr(0, path.rfind('/' + name)), name.substr(kPrefix.size())};
   }

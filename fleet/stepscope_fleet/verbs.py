@@ -32,7 +32,9 @@ _UNITS_S = {"h": 3600, "d": 86400, "w": 7 * 86400}
 def _ago(text: str) -> float:
     match = re.fullmatch(r"(\d+)([hdw])", text)
     if not match or int(match[1]) == 0:
-        raise argparse.ArgumentTypeError(f"{text} is not a time such as 12h, 7d or 2w")
+        raise argparse.ArgumentTypeError(
+            f"{text or '(nothing)'} is not a time such as 12h, 7d or 2w"
+        )
     return int(match[1]) * _UNITS_S[match[2]]
 
 
@@ -42,7 +44,9 @@ def _price(text: str) -> float:
     except ValueError:
         price = -1.0
     if not 0 <= price < 1e9:
-        raise argparse.ArgumentTypeError(f"{text} is not a price per hour such as 2.50")
+        raise argparse.ArgumentTypeError(
+            f"{text or '(nothing)'} is not a price per hour such as 2.50"
+        )
     return price
 
 

@@ -1,5 +1,6 @@
 """Small runs are read together; what is said of each is the same as if it were alone."""
 
+import dataclasses
 import pathlib
 import sys
 
@@ -40,6 +41,19 @@ class CountedEngines:
         return Engine(nodes)
 
 
+def alike(one, other):
+    """Whether two answers say the same. DuckDB adds floats in any order, so their last digits may differ."""
+    if isinstance(one, float):
+        return one == pytest.approx(other)
+    if dataclasses.is_dataclass(one):
+        return type(one) is type(other) and alike(vars(one), vars(other))
+    if isinstance(one, dict):
+        return one.keys() == other.keys() and all(alike(one[key], other[key]) for key in one)
+    if isinstance(one, list):
+        return len(one) == len(other) and all(map(alike, one, other))
+    return one == other
+
+
 @pytest.mark.parametrize(("together", "nodes"), [(600, [2, 1, 1, 1]), (1, [1] * 5)])
 def test_runs_are_answered_for_alike(small_runs, monkeypatch, together, nodes):
     engines = CountedEngines()
@@ -50,8 +64,8 @@ def test_runs_are_answered_for_alike(small_runs, monkeypatch, together, nodes):
     engines = CountedEngines()
     parts = analyze(small_runs, [], engines=engines)
     assert engines.nodes == nodes  # 240, 320, 400, 480 and 560 rows
-    assert parts.document == whole.document
-    assert parts.facts == whole.facts
+    assert alike(parts.document, whole.document)
+    assert alike(parts.facts, whole.facts)
     assert parts.heat.keys() == whole.heat.keys()
 
 

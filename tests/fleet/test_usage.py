@@ -47,13 +47,25 @@ ADD = ["lake", "add", "run.db", "--lake", "lake"]
         (ADD + ["--job", "\udcff"], "lake: argument --job: ? is not UTF-8"),
         (ADD + ["--groups", "tp=0"], "lake: argument --groups: tp=0 is no list of sizes such as"),
         (["lake", "add", "", "--lake", "lake"], "lake: argument STORE: an empty name"),
-        (["lake", "add", "run.db", "--lake", ""], "lake: the following arguments are required"),
+        (["lake", "add", "run.db", "--lake", ""], "lake: argument --lake: an empty name"),
+        (ADD + ["--run", ""], "lake: argument --run: an empty name"),
+        (ADD + ["--job", ""], "lake: argument --job: an empty name"),
+        (["fleet", "lake", "--since", ""], "fleet: argument --since: (nothing) is not a time"),
+        (["fleet", "lake", "--price", ""], "fleet: argument --price: (nothing) is not a price"),
+        (["fleet", "lake", "report", "-o", ""], "fleet: argument -o/--output: an empty name"),
     ],
 )
 def test_wrong_usage_is_one_line(verb, words, says):
     done = verb(*words, expect=2)
     assert done.stderr.startswith(f"stepscope {says}") and done.stderr.count("\n") == 1
     assert done.stdout == ""
+
+
+def test_a_run_without_a_name_is_none(stepscope, lake):
+    (lake / "run/run=77").mkdir(parents=True)
+    done = subprocess.run([stepscope, "analyze", f"{lake}/run="], capture_output=True, text=True)
+    assert (done.returncode, done.stdout) == (3, "")
+    assert done.stderr == f"stepscope analyze: {lake}/run=: no such file\n"
 
 
 @pytest.mark.parametrize(
