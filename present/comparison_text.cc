@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "analyzer/words.h"
 #include "present/comparison_cost.h"
@@ -243,8 +244,13 @@ std::string gate_line(const ComparisonView& view, const GateOutcome& outcome,
   const std::string state = outcome.state == GateState::kFailed      ? palette.red("FAILED")
                             : outcome.state == GateState::kUndecided ? palette.yellow("UNSURE")
                                                                      : palette.green("passed");
-  return "    " + state + "  " + pad_right(cut(outcome.gate.text, 24), 24) + "  " +
-         cut(text, kWidth - 38) + "\n";
+  constexpr std::size_t kReasonAt = 38;
+  std::string lines = "    " + state + "  " + pad_right(cut(outcome.gate.text, 24), 24) + "  ";
+  std::size_t indent = 0;
+  for (const std::string& line : wrap(text, kWidth - kReasonAt)) {
+    lines += std::string(std::exchange(indent, kReasonAt), ' ') + line + "\n";
+  }
+  return lines;
 }
 
 std::string gate_lines(const ComparisonView& view, const Palette& palette) {

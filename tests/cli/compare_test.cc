@@ -256,6 +256,19 @@ TEST_F(CompareTest, AWrongGateIsRefusedBeforeAnythingIsRead) {
   }
 }
 
+TEST_F(CompareTest, TheReasonOfAGateIsWhole) {
+  int beyond = 0;
+  for (unsigned seed = 1; seed <= 5; ++seed) {
+    const std::string a = make_noisy("a.db", seed), b = make_noisy("b.db", seed + 100);
+    const Outcome outcome = run_stepscope({"compare", a, b, "--fail-if", "step_time>+0%"});
+    const std::string gates = outcome.out.substr(outcome.out.find("step_time>+0%"));
+    if (gates.find("beyond the limit") == std::string::npos) continue;
+    EXPECT_THAT(gates, HasSubstr("noise\n"));
+    ++beyond;
+  }
+  EXPECT_GT(beyond, 0);
+}
+
 TEST_F(CompareTest, AGateThatCannotBeDecidedIsNoSuccess) {
   const std::string store = make("run.db"), one = make("one.db", SyntheticRun{.steps = 1});
   const Outcome outcome = run_stepscope({"compare", store, one, "--fail-if", "step_time>+5%"});

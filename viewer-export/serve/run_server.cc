@@ -205,8 +205,8 @@ Result<std::unique_ptr<RunServer>> RunServer::start(Content content, int port) {
   content.ui_address = origin_of(content.ui_address);
   if (content.ui_address.empty()) {
     return Status::error(ErrorKind::kUsage,
-                         "the address of a Perfetto UI begins with http:// or https://, for "
-                         "example https://ui.perfetto.dev");
+                         "the address of a Perfetto UI is http:// or https:// and the name of a "
+                         "host, without spaces, for example https://ui.perfetto.dev");
   }
   const auto token = make_token();
   if (!token) return Status::error(ErrorKind::kIo, "the system provides no random numbers");
