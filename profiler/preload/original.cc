@@ -11,8 +11,25 @@
 namespace stepscope {
 namespace {
 
-// A handle for dlsym() of a library that is already loaded. Never closed: it is the program's code.
-void* handle_of(const char* path) { return dlopen(path, RTLD_LAZY | RTLD_NOLOAD); }
+// A library that is already loaded, for dlsym(). Closed again: it may be a plugin that the program
+// unloads later.
+class LoadedLibrary {
+ public:
+  explicit LoadedLibrary(const char* path) : handle_(dlopen(path, RTLD_LAZY | RTLD_NOLOAD)) {}
+  ~LoadedLibrary() {
+    if (handle_ != nullptr) dlclose(handle_);
+  }
+  LoadedLibrary(const LoadedLibrary&) = delete;
+  LoadedLibrary& operator=(const LoadedLibrary&) = delete;
+
+  [[nodiscard]] void* symbol(const char* name) const {
+    return handle_ == nullptr ? nullptr : dlsym(handle_, name);
+  }
+  void keep() { handle_ = nullptr; }
+
+ private:
+  void* handle_;
+};
 
 // The base of the object that contains `address`; null: none does (compiled at run time).
 const void* base_of(const void* address) {
@@ -25,21 +42,24 @@ const void* base_of(const void* address) {
 bool is_stepscopes(const void* function) {
   Dl_info info{};
   if (dladdr(function, &info) == 0) return false;
-  void* handle = handle_of(info.dli_fname);
-  const void* start = handle == nullptr ? nullptr : dlsym(handle, "stepscope_start");
+  const void* start = LoadedLibrary(info.dli_fname).symbol("stepscope_start");
   return start != nullptr && base_of(start) == info.dli_fbase;
 }
 
-void* symbol_in(void* handle, const char* name) {
-  void* function = handle == nullptr ? nullptr : dlsym(handle, name);
-  return function == nullptr || is_stepscopes(function) ? nullptr : function;
+// The library of `function` stays loaded from now on: its address is remembered.
+void* symbol_in(const LoadedLibrary& library, const char* name) {
+  void* function = library.symbol(name);
+  Dl_info info{};
+  if (function == nullptr || is_stepscopes(function)) return nullptr;
+  if (dladdr(function, &info) != 0) LoadedLibrary(info.dli_fname).keep();
+  return function;
 }
 
 // Looks in the calling object and in what it was linked against.
 void* find_for_caller(const char* name, const void* return_address) {
   Dl_info caller{};
   if (dladdr(return_address, &caller) == 0) return nullptr;
-  return symbol_in(handle_of(caller.dli_fname), name);
+  return symbol_in(LoadedLibrary(caller.dli_fname), name);
 }
 
 // Only this lookup allocates; if memory runs out, the name is not found.
@@ -48,7 +68,7 @@ void* find_anywhere(const char* name) noexcept try {
     return function;
   }
   for (const std::string& path : loaded_library_paths()) {
-    if (void* function = symbol_in(handle_of(path.c_str()), name)) return function;
+    if (void* function = symbol_in(LoadedLibrary(path.c_str()), name)) return function;
   }
   return nullptr;
 } catch (...) {
