@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <optional>
 #include <vector>
 
 #include "analyzer/printable.h"
@@ -83,8 +84,20 @@ std::string as_good_text(const SweepReport& report, const Scan& scan) {
 // The fitted line says little about values far beyond the largest one that was tried.
 constexpr double kFar = 10;
 
+// What the runs themselves say; nothing: none ran out of memory.
+std::optional<std::string> tried_text(const SweepReport& report, const Scan& scan) {
+  std::string fits = "none";
+  for (const std::size_t cell : scan.cells) {
+    const CellFigures& figures = report.cells[cell];
+    const std::string value = value_text(number_of(report, cell));
+    if (figures.outcome == SweepOutcome::kOutOfMemory) return fits + " (" + value + " does not)";
+    if (figures.available()) fits = value;
+  }
+  return std::nullopt;
+}
+
 std::string fit_text(const SweepReport& report, const Scan& scan) {
-  if (!scan.memory) return scan.no_memory_fit;
+  if (!scan.memory) return tried_text(report, scan).value_or(scan.no_memory_fit);
   const MemoryFit& fit = *scan.memory;
   const double tried = number_of(report, scan.cells.back());
   if (fit.largest > kFar * tried) return "more than " + value_text(kFar * tried);

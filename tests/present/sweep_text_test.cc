@@ -61,6 +61,7 @@ TEST(SweepText, TellsTheBestTheGridAndWhatIsMissing) {
   EXPECT_THAT(text, HasSubstr("N/A memory"));
   EXPECT_THAT(
       text, HasSubstr("N/A  batch=64 length=128 format=eager: ran out of memory: std::bad_alloc"));
+  EXPECT_THAT(text, HasSubstr("8 (64 does not)")) << "no line is drawn, but this is known";
   EXPECT_THAT(text, HasSubstr("mean over 5 settings that all of them have"));
   EXPECT_THAT(text, HasSubstr("left out for all: batch=64 length=128"));
   EXPECT_THAT(text, Not(HasSubstr("\033")));
