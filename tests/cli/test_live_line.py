@@ -10,8 +10,8 @@ import termios
 import pytest
 
 pyte = pytest.importorskip("pyte")
-pytest.importorskip("torch")
-pytestmark = pytest.mark.torch
+# Without op hooks, a line about them comes first.
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("python_ops")]
 
 COLUMNS, ROWS = 100, 12
 LIVE = "stepscope: step "

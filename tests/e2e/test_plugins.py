@@ -6,7 +6,8 @@ import sys
 
 import pytest
 
-pytestmark = pytest.mark.torch
+# The plugin needs the libtorch of this Python.
+pytestmark = [pytest.mark.torch, pytest.mark.usefixtures("python_ops")]
 
 LOADS = 3
 STEPS = 20
