@@ -102,7 +102,8 @@ def test_at_the_bottom_it_scrolls_by_one_row(run):
 
 def test_it_is_not_shown_where_the_program_writes_all_the_time(run):
     terminal = run("for i in range(40):\n  train(0.1)\n  say('.', end='')")
-    assert not any("." in line for above in terminal.live() for line in above)
+    # It may be there from before the first ones, and take a moment to go.
+    assert not any("." * 8 in line for above in terminal.live() for line in above)
     assert [line for line in terminal.lines() if line] == ["." * 40]
 
 
