@@ -1,6 +1,8 @@
 // An optimizer that updates its parameters one by one, with many small ops for each.
 #include <algorithm>
 #include <array>
+#include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,6 +38,18 @@ constexpr double kFusedTensors = 7;
 bool has_fused(std::string_view optimizer) {
   constexpr std::array<std::string_view, 4> kClasses = {"Adam", "AdamW", "SGD", "Adagrad"};
   return std::find(kClasses.begin(), kClasses.end(), optimizer) != kClasses.end();
+}
+
+// The classes of the optimizers that the loop steps, as Python's marks and torch.optim's own ranges
+// name them. Empty: none is named, as in C++.
+std::set<std::string_view> optimizers_of(const AdviceContext& context) {
+  std::set<std::string_view> classes{context.report.op_facts.optimizer};
+  for (const Phase& phase : phases_of(context.recording, context.report.verdict.thread)) {
+    if (phase.kind == PhaseKind::kOptimizer) classes.insert(context.recording.text(phase.name));
+  }
+  classes.erase("");
+  classes.erase("GradScaler");  // it steps another
+  return classes;
 }
 
 double tensors_of(std::string_view op) {  // 0: not such an op
@@ -76,11 +90,12 @@ OptimizerOps optimizer_ops(const LoopReport& report) {
 }  // namespace
 
 std::optional<AdviceFacts> fused_optimizer(const AdviceContext& context) {
-  const std::string& optimizer = context.report.op_facts.optimizer;
   const OptimizerOps ops = optimizer_ops(context.report);
-  // The name is known in Python only. No class in C++ is fused, so there a rewrite is advised.
-  const bool may_fuse = optimizer.empty() || has_fused(optimizer);
-  if (ops.calls < kManyOps || ops.fused || !may_fuse) return std::nullopt;
+  if (ops.calls < kManyOps || ops.fused) return std::nullopt;
+  // No class in C++ is fused, so there a rewrite is advised.
+  const std::set<std::string_view> optimizers = optimizers_of(context);
+  const auto fusable = std::find_if(optimizers.begin(), optimizers.end(), has_fused);
+  if (!optimizers.empty() && fusable == optimizers.end()) return std::nullopt;
   // On a device, the arithmetic is in the kernels, which stay unchanged.
   const bool on_device = !context.predictor.graph().streams.empty();
   const auto arithmetic = paths_inside(context.predictor.paths(), [&](StringId name) {
@@ -94,7 +109,7 @@ std::optional<AdviceFacts> fused_optimizer(const AdviceContext& context) {
 
   AdviceFacts advice;
   advice.rule = "fused-optimizer";
-  advice.facts = FusedOptimizer{optimizer};
+  advice.facts = FusedOptimizer{optimizers.empty() ? "" : std::string(*fusable)};
   advice.evidence = {
       EvidenceKind::kAdvice, static_cast<double>(ops.calls), "count",
       "SELECT name, calls, self_ns FROM op_stats WHERE phase = 'optimizer' ORDER BY calls DESC"};

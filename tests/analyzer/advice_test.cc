@@ -273,15 +273,15 @@ TEST(Advice, TinyOpsCostTheirLaunches) {
 }
 
 // 200 ops of 5 µs with 3 µs of the program's own code between them, behind one called `first`.
-std::int64_t optimize(RecordingBuilder& builder, ThreadId main, const char* first,
-                      std::int64_t at) {
+std::int64_t optimize(RecordingBuilder& builder, ThreadId main, const char* first, std::int64_t at,
+                      const std::string& optimizer = "") {
   const std::int64_t begin = at;
   if (first != nullptr) {
     builder.op(main, first, at, at + 5000);
     at += 5000;
   }
   for (int i = 0; i < 200; ++i, at += 8000) builder.op(main, "aten::addcdiv_", at, at + 5000);
-  builder.phase(main, PhaseKind::kOptimizer, begin, at);
+  builder.phase(main, PhaseKind::kOptimizer, begin, at, 0, optimizer);
   return at;
 }
 
@@ -337,6 +337,17 @@ std::int64_t lbfgs(RecordingBuilder& builder, ThreadId main, int, std::int64_t a
 
 TEST(Advice, AnOptimizerThatHasNoFusedFormIsNotToBeFused) {
   EXPECT_EQ(predicted_ms({.steps = 20, .rest = 4 * kMs, .more = lbfgs}, "fused-optimizer"), 0);
+  const auto step_of = [](const std::string& optimizer) {
+    Loop loop{.steps = 20, .rest = 4 * kMs};
+    loop.more = [optimizer](RecordingBuilder& builder, ThreadId main, int, std::int64_t at) {
+      return optimize(builder, main, nullptr, at, optimizer);
+    };
+    return predicted_ms(loop, "fused-optimizer");
+  };
+  EXPECT_EQ(step_of("RMSprop"), 0);
+  EXPECT_EQ(step_of("Lion"), 0);
+  EXPECT_GT(step_of("AdamW"), 0);
+  EXPECT_GT(step_of("GradScaler"), 0) << "which steps another one";
 }
 
 // A dropout of 1 ms: in training mode it draws what is dropped, else it returns its input.

@@ -85,6 +85,13 @@ def test_input_keeps_length_and_attributes(marked):
 
         generator = stepscope.input(n for n in [1])
         assert not isinstance(generator, Sized) and isinstance(generator, Iterator)
+
+        class Counted(list):
+            def __iter__(self): return self
+            def __next__(self): raise StopIteration
+
+        counted = stepscope.input(Counted([1, 2]))
+        assert len(counted) == 2 and isinstance(counted, Sized) and isinstance(counted, Iterator)
         for broken in (lambda: len(generator), lambda: loader.nothing, lambda: generator.nothing):
             try:
                 broken()

@@ -174,7 +174,7 @@ def input(source: Any, name: Optional[str] = None) -> Any:
     """
     label = _utf8(name if name is not None else _name_of(source))
     if isinstance(source, Iterator):
-        return _Waits(source, label)
+        return (_SizedWaits if isinstance(source, Sized) else _Waits)(source, label)
     if hasattr(type(source), "__iter__") or hasattr(type(source), "__getitem__"):
         return (_SizedInput if isinstance(source, Sized) else _Input)(source, label)
     if callable(source):
@@ -252,6 +252,11 @@ class _Waits(_Forwarding[T]):
 
     def __next__(self) -> T:
         return wait(self._fetch, self._label)
+
+
+class _SizedWaits(_Waits[T]):
+    def __len__(self) -> int:
+        return len(self._source)
 
 
 def _utf8(text: Union[str, bytes]) -> bytes:
