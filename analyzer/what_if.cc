@@ -89,8 +89,8 @@ class Asker {
     }
     // Workers come last: they take over the waits as the other changes leave them.
     if (workers_ > 0) {
-      changes_.push_back([w = workers_, cost = hand_over(context_)](StepGraph& graph) {
-        input_on_workers(graph, w, cost);
+      changes_.push_back([this, cost = hand_over(context_)](StepGraph& graph) {
+        input_on_workers(graph, workers_, cost, context_.report.input.inferred);
       });
     }
     WhatIfAnswer result;

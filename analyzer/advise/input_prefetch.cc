@@ -31,8 +31,8 @@ std::optional<AdviceFacts> input_prefetch(const AdviceContext& context) {
   const LeastStep least = least_step_with_workers(context);
   std::vector<double> steps;
   for (int workers = 1; workers <= most_workers(context); ++workers) {
-    const auto on_workers = [workers, cost](StepGraph& graph) {
-      input_on_workers(graph, workers, cost);
+    const auto on_workers = [&](StepGraph& graph) {
+      input_on_workers(graph, workers, cost, context.report.input.inferred);
     };
     steps.push_back(std::max(context.predictor.step_ns(on_workers), least.ns()));
     if (workers > 1 && steps.back() * kAsGood > steps[steps.size() - 2]) break;

@@ -4,6 +4,8 @@
 #include <array>
 #include <cctype>
 #include <cmath>
+#include <cstdint>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -63,17 +65,32 @@ std::string node_of_backward(std::string_view name) {
   return std::string(name.substr(0, name.size() - kBackward.size()));
 }
 
+// Tells where the wait for a batch begins.
+class NextBatch {
+ public:
+  explicit NextBatch(bool one_a_step) : one_a_step_(one_a_step) {}
+
+  // Call for each task in turn.
+  bool begins_with(const Task& task) {
+    const bool begins = is_input(task) && !open_ && !(one_a_step_ && step_ == task.step);
+    if (begins) step_ = task.step;
+    if (task.lane == kLoopLane) open_ = is_input(task);
+    return begins;
+  }
+
+ private:
+  bool one_a_step_;
+  bool open_ = false;
+  std::optional<std::uint32_t> step_;  // of the last one
+};
+
 // The waits for a batch, each with everything that the loop's thread did in it.
 class Waits {
  public:
-  explicit Waits(const std::vector<Task>& tasks) {
-    bool open = false;
+  Waits(const std::vector<Task>& tasks, NextBatch next) {
     for (const Task& task : tasks) {
-      if (is_input(task)) {
-        if (!open) lengths_.push_back(0);
-        lengths_.back() += task.dur_ns;
-      }
-      if (task.lane == kLoopLane) open = is_input(task);
+      if (next.begins_with(task)) lengths_.push_back(0);
+      if (is_input(task)) lengths_.back() += task.dur_ns;
     }
   }
   [[nodiscard]] std::size_t count() const { return lengths_.size(); }
@@ -86,8 +103,8 @@ class Waits {
 // Rewrites a graph so that workers fill slots and the loop takes the batches out of them.
 class WorkerPool {
  public:
-  WorkerPool(StepGraph& graph, int workers, HandOver hand_over)
-      : graph_(graph), hand_over_(hand_over), waits_(graph.tasks) {
+  WorkerPool(StepGraph& graph, int workers, HandOver hand_over, NextBatch next)
+      : graph_(graph), hand_over_(hand_over), next_(next), waits_(graph.tasks, next) {
     for (int i = 0; i < workers; ++i) workers_.push_back(add_lane(graph));
     for (int i = 0; i < 2 * workers; ++i) slots_.push_back(add_lane(graph));
   }
@@ -99,15 +116,13 @@ class WorkerPool {
     // The queues begin empty: the question is whether they fill.
     const auto first = std::find_if(tasks.begin(), tasks.end(), is_input);
     for (std::size_t i = 0; i < std::min(slots_.size(), waits_.count()); ++i) prepare(*first, i);
-    bool open = false;
     std::size_t batch = 0;
     for (const Task& task : tasks) {
-      if (!is_input(task)) {
-        graph_.tasks.push_back(task);
-      } else if (!open) {
+      if (next_.begins_with(task)) {
         take(task, batch++);
+      } else if (!is_input(task)) {
+        graph_.tasks.push_back(task);
       }
-      if (task.lane == kLoopLane) open = is_input(task);
     }
   }
 
@@ -146,6 +161,7 @@ class WorkerPool {
 
   StepGraph& graph_;
   const HandOver hand_over_;
+  NextBatch next_;
   Waits waits_;
   std::vector<Lane> workers_;
   std::vector<Lane> slots_;
@@ -234,8 +250,8 @@ void cache_input(StepGraph& graph, const PathFlags& collating, double busy_share
   }
 }
 
-void input_on_workers(StepGraph& graph, int workers, HandOver hand_over) {
-  WorkerPool(graph, workers, hand_over).rewrite();
+void input_on_workers(StepGraph& graph, int workers, HandOver hand_over, bool one_batch_a_step) {
+  WorkerPool(graph, workers, hand_over, NextBatch(one_batch_a_step)).rewrite();
 }
 
 void remove_launches(StepGraph& graph, const std::function<bool(PhaseKind)>& in_phase) {

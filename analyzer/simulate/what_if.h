@@ -54,7 +54,10 @@ struct HandOver {
 // Batches are prepared by `workers` threads or processes, each up to two batches ahead, and
 // delivered in turn (as in torch.utils.data's DataLoader and torch::data). A worker does what the
 // loop's thread did during a wait for input; the loop awaits the result.
-void input_on_workers(StepGraph& graph, int workers, HandOver hand_over = {});
+// `one_batch_a_step`: all waits of a step are for the same batch, as where they are inferred: ops
+// that make a batch interrupt the wait for it. Otherwise each is for a batch of its own.
+void input_on_workers(StepGraph& graph, int workers, HandOver hand_over = {},
+                      bool one_batch_a_step = false);
 
 // Removes the framework's overhead of each op in these phases.
 void remove_launches(StepGraph& graph, const std::function<bool(PhaseKind)>& in_phase);

@@ -175,6 +175,24 @@ TEST(InputOnWorkers, WorkersShareTheBatches) {
   }
 }
 
+// The op that makes a batch of what was read is no input where input is inferred; the rest of the
+// wait follows it.
+TEST(InputOnWorkers, TheWaitsOfAStepMayBeForOneBatch) {
+  for (int workers = 1; workers <= 8; ++workers) {
+    GraphBuilder builder;
+    for (int step = 0; step < 240; ++step) {
+      builder.host(830, Category::kInput);
+      builder.host(1);
+      builder.host(10, Category::kInput);
+      builder.host(99);
+      builder.end_step();
+    }
+    StepGraph graph = builder.take(120);
+    input_on_workers(graph, workers, {}, true);
+    EXPECT_NEAR(replay(graph).mean(), std::max(100.0, 840.0 / workers), 1.0) << workers;
+  }
+}
+
 TEST(InputOnWorkers, HandingOverABatchTakesTimeOfBoth) {
   const HandOver cost{.worker_ns = 30, .loop_ns = 7};
   StepGraph graph = loader_loop(240, [](int) { return 50; }, 100);
