@@ -14,6 +14,7 @@
 #include "present/report_words.h"
 #include "present/segment_words.h"
 #include "present/starvation_words.h"
+#include "store/counted.h"
 
 namespace stepscope {
 namespace {
@@ -316,7 +317,7 @@ std::string doubt_text(const Doubt& doubt) {
     case DoubtKind::kWarmUpOnly:
       return "only warm-up steps";
     case DoubtKind::kFewSteps:
-      return "only " + std::to_string(doubt.count) + (doubt.count == 1 ? " step" : " steps");
+      return "only " + counted(doubt.count, "step");
     case DoubtKind::kStepsVary:
       return "steps vary widely";
     case DoubtKind::kNearThreshold:

@@ -1,17 +1,15 @@
 #include <algorithm>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "analyzer/words.h"
 #include "present/advice/rules.h"
+#include "store/counted.h"
 
 namespace stepscope {
 namespace {
-
-std::string workers_text(std::size_t workers) {
-  return std::to_string(workers) + (workers == 1 ? " worker" : " workers");
-}
 
 // "58.0 ms with 1, 40.1 ms with 2": the step time with each number of workers.
 std::string marginal_gains(const std::vector<double>& steps, std::size_t wanted) {
@@ -53,7 +51,8 @@ AdviceWords words_of(const InputPrefetch& facts, const AdviceFacts& advice,
                                    "persistent_workers=True"},
                                   loop.input.loader);
   }
-  return {"prefetch batches with " + workers_text(facts.wanted), std::move(because),
+  return {"prefetch batches with " + counted(static_cast<std::int64_t>(facts.wanted), "worker"),
+          std::move(because),
           "a batch takes " + time_text(advice.evidence.value) +
               in_units(", the rest of the step ", loop.unit()) + time_text(facts.rest_ns)};
 }
