@@ -232,7 +232,8 @@ struct ReplayReport {
 struct LoopUse {
   bool sees_data_again = false;  // the loader was exhausted at least once and the loop went on
   int loader_processes = 0;      // started by the loop's process, and not training
-  int loader_threads = 0;        // of the loop's process, with ops in the steps but no phase
+  int loader_threads = 0;        // of the loop's process: they prepare batches ahead
+  int reading_threads = 0;       // of these, threads that iterate a known loader
   // CPU time of the loop's process and those it started, in ns a step; 0: not sampled.
   double cpu_ns = 0;
   double system_ns = 0;  // the part of cpu_ns in the kernel

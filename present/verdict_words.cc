@@ -46,19 +46,22 @@ const char* clause_of(const Bottleneck& bottleneck) {
 
 std::string inferred_input_reason(const LoopReport& report) {
   const std::string counts = " counts as waiting for input.";
+  const std::string none =
+      report.use.reading_threads > 0 ? "Another thread reads the loader" : "No loader was seen";
   if (report.by_sampler && !report.trains)
-    return "No loader was seen: the time from when the sampler draws a batch until the model's "
+    return none +
+           ": the time from when the sampler draws a batch until the model's "
            "first layer" +
            counts;
   if (report.marker == StepMarker::kInferred && !report.by_sampler)
-    return in_units("No loader was seen: the longest pause between the ops of a step",
-                    report.unit()) +
-           counts;
+    return in_units(none + ": the longest pause between the ops of a step", report.unit()) + counts;
   if (!report.input.unsure)
-    return "No loader was seen: the loop thread's time from the sampler's choice of samples to the "
+    return none +
+           ": the loop thread's time from the sampler's choice of samples to the "
            "next forward pass" +
            counts;
-  return "No loader was seen: the loop thread's time between the optimizer step and the next "
+  return none +
+         ": the loop thread's time between the optimizer step and the next "
          "forward pass counts as preparing the batch, but may include other work, such as writing "
          "a log.";
 }

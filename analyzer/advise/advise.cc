@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <optional>
 #include <set>
 #include <utility>
@@ -111,18 +112,41 @@ bool backward_elsewhere(const RecordedRun& recording, const LoopReport& report,
       });
 }
 
-// Counts threads that have ops in most steps but no phases. A thread with phases has a loop of its
-// own; scopes and samplers do not count, because any thread may have them.
-int loader_threads(const RecordedRun& recording, const LoopReport& report,
-                   const ThreadMarks& marks) {
-  return static_cast<int>(std::count_if(
-      recording.threads.begin(), recording.threads.end(), [&](const StoredThread& thread) {
-        const auto ops = report.op_facts.elsewhere.find(thread.id);
-        if (ops == report.op_facts.elsewhere.end()) return false;
-        const bool in_most_steps = 2 * ops->second >= report.op_facts.steps;
-        return in_most_steps && thread.process == report.process &&
-               !marks.phases.contains(thread.id);
-      }));
+// A thread that hands over the batches of a loader has few ops outside the waits for them, such as
+// those that pin a batch's memory. A thread that runs a model on them has more.
+constexpr std::int64_t kHandOverOps = 4;  // a step
+
+// The waits for a batch that begin on the thread within the analysed steps.
+std::int64_t waits_in_loop(const RecordedRun& recording, const LoopReport& report,
+                           ThreadId thread) {
+  const SessionTime begin = report.steps[report.analysed.front()].start;
+  const SessionTime end = report.steps[report.analysed.back()].end();
+  const std::vector<Phase> phases = phases_of(recording, thread);
+  return std::count_if(phases.begin(), phases.end(), [&](const Phase& phase) {
+    return phase.kind == PhaseKind::kInput && phase.start >= begin && phase.start < end;
+  });
+}
+
+// Counts the threads that prepare batches ahead. Those without phases have ops in most steps; those
+// that read a loader wait for it in most steps of a training loop; beside other loops they have a
+// loop of their own, as any other thread with phases has. Scopes and samplers do not count, because
+// any thread may have them.
+void count_loader_threads(const RecordedRun& recording, const ThreadMarks& marks,
+                          LoopReport& report) {
+  const auto analysed = static_cast<std::int64_t>(report.analysed.size());
+  for (const StoredThread& thread : recording.threads) {
+    if (thread.process != report.process || thread.id == report.verdict.thread) continue;
+    const auto found = report.op_facts.elsewhere.find(thread.id);
+    const std::int64_t ops = found == report.op_facts.elsewhere.end() ? 0 : found->second;
+    if (!marks.phases.contains(thread.id)) {
+      if (ops > 0 && 2 * ops >= report.op_facts.steps) ++report.use.loader_threads;
+    } else if (report.trains && marks.readers.contains(thread.id) &&
+               ops <= kHandOverOps * report.op_facts.steps &&
+               2 * waits_in_loop(recording, report, thread.id) >= analysed) {
+      ++report.use.loader_threads;
+      ++report.use.reading_threads;
+    }
+  }
 }
 
 bool sees_data_again(const std::vector<Phase>& phases) {
@@ -173,11 +197,16 @@ std::shared_ptr<const Predictor> make_predictor(const LoopReport& report, const 
 }
 
 ThreadMarks::ThreadMarks(const std::vector<Phase>& all) {
+  std::set<ThreadId> others;  // that have another phase
   for (const Phase& phase : all) {
     if (phase.kind == PhaseKind::kBackward) backward.insert(phase.thread);
-    if (phase.kind != PhaseKind::kScope && phase.kind != PhaseKind::kSampler)
-      phases.insert(phase.thread);
+    if (phase.kind == PhaseKind::kScope || phase.kind == PhaseKind::kSampler) continue;
+    phases.insert(phase.thread);
+    if (phase.kind != PhaseKind::kInput && phase.kind != PhaseKind::kInputEnd)
+      others.insert(phase.thread);
   }
+  std::set_difference(phases.begin(), phases.end(), others.begin(), others.end(),
+                      std::inserter(readers, readers.end()));
 }
 
 void add_advice(LoopReport& report, const RecordedRun& recording, const Counters& counters,
@@ -189,7 +218,7 @@ void add_advice(LoopReport& report, const RecordedRun& recording, const Counters
   report.use.backward_elsewhere = backward_elsewhere(recording, report, marks);
   add_memory_use(report, of_loop);
   add_gpu_use(report, of_loop);
-  report.use.loader_threads = loader_threads(recording, report, marks);
+  count_loader_threads(recording, marks, report);
   report.use.loader_processes = static_cast<int>(started.size());
 
   report.replay = {static_cast<std::int64_t>(predictor->steps()), predictor->replayed_ns(),

@@ -22,6 +22,7 @@ struct ThreadMarks {
   explicit ThreadMarks(const std::vector<Phase>& phases);
   std::set<ThreadId> backward;  // run backward passes
   std::set<ThreadId> phases;    // have phases other than scopes and samplers
+  std::set<ThreadId> readers;   // of these, all are waits for input
 };
 
 // Fills report.use, report.replay and the advice of its verdict.
