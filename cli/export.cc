@@ -9,6 +9,7 @@
 #include "analyzer/analyze.h"
 #include "analyzer/printable.h"
 #include "analyzer/words.h"
+#include "cli/lake_run.h"
 #include "cli/open_run.h"
 #include "cli/verb.h"
 #include "present/file_summary.h"
@@ -131,7 +132,7 @@ Status export_run(const ExportArguments& arguments) {
   const auto steps = read_step_window("--steps", arguments.steps);
   if (!steps.ok()) return steps.status();
   const auto reader = TraceReader::open(arguments.store);
-  if (!reader.ok()) return reader.status();
+  if (!reader.ok()) return failure_to_open(arguments.store, reader.status());
   const bool stacks = arguments.speedscope || arguments.folded;
   return stacks ? export_stacks(arguments, **reader, *steps)
                 : export_trace(arguments, **reader, *steps);

@@ -41,6 +41,15 @@ std::optional<LakeRun> lake_run_of(const std::string& path) {
   return LakeRun{lake.string(), name.substr(kPrefix.size())};
 }
 
+Status failure_to_open(const std::string& path, const Status& failure) {
+  const auto found = lake_run_of(path);
+  if (!found) return failure;
+  return Status::error(ErrorKind::kUsage,
+                       path + (found->run.empty() ? ": is a lake" : ": is a run of a lake") +
+                           ", which has no events; name the store of a node (" +
+                           "`stepscope analyze " + path + "` lists them)");
+}
+
 int become_fleet(const std::vector<std::string>& words) { return become_python("fleet", words); }
 
 }  // namespace stepscope::cli

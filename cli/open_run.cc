@@ -3,16 +3,19 @@
 #include <algorithm>
 #include <chrono>
 
+#include "cli/lake_run.h"
 #include "terminal/progress_line.h"
 
 namespace stepscope::cli {
 
 Result<OpenedRun> open_run(const std::string& path, const std::string& label) {
   ProgressLine line(std::chrono::seconds(1));
-  return OpenedRun::open(path, [&](std::int64_t done, std::int64_t total) {
+  auto run = OpenedRun::open(path, [&](std::int64_t done, std::int64_t total) {
     const std::string& name = label.empty() ? path : label;
     line.update([&] { return "importing " + name + ": " + millions_of(done, total) + " MB"; });
   });
+  if (!run.ok()) return failure_to_open(path, run.status());
+  return run;
 }
 
 Result<OpenedRun> open_run_to_follow(const std::string& path) {
