@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "analyzer/advise/loader_words.h"
+#include "present/advice/rules.h"
 #include "store/counters.h"
 #include "tests/analyzer/advice_run.h"
 
