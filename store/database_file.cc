@@ -1,6 +1,7 @@
 #include "store/database_file.h"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -36,6 +37,29 @@ Status check_side_files(const std::filesystem::path& file) {
       return Status::error(ErrorKind::kBadInput, name + ": belongs to the database " + database +
                                                      "; choose another name");
     }
+  }
+  return {};
+}
+
+Status check_owner_of_side_files(const std::filesystem::path& file) {
+  std::error_code code;
+  // SQLite puts them beside the file that a link leads to.
+  const std::filesystem::path real = std::filesystem::canonical(file, code);
+  struct stat database{};
+  if (code || ::stat(real.c_str(), &database) != 0) return {};
+  for (const std::string_view suffix : kSideFileSuffixes) {
+    const std::string side = real.native() + std::string(suffix);
+    struct stat found{};
+    if (::lstat(side.c_str(), &found) != 0) continue;
+    const bool plain = S_ISREG(found.st_mode) && found.st_nlink <= 1;
+    const bool trusted =
+        found.st_uid == database.st_uid || found.st_uid == ::geteuid() || found.st_uid == 0;
+    if (plain && trusted) continue;
+    return Status::error(
+        ErrorKind::kBadInput,
+        side + ": is in the way, because SQLite would use it, and " +
+            (trusted ? "it is a link or no regular file" : "another user made it") +
+            "; remove it, or choose another name for " + file.filename().string());
   }
   return {};
 }

@@ -23,6 +23,12 @@ inline constexpr std::array<const char*, 3> kSideFileSuffixes{"-wal", "-shm", "-
 // name of a side file of a database that is there, or a side file of `file` is a database.
 Status check_side_files(const std::filesystem::path& file);
 
+// In a folder that others can write to, such as /tmp, another user could put files with such names
+// there. SQLite would write the pages of the database into them, follow a link, wait at a pipe, or
+// die if they are cut while they are mapped. kBadInput unless the side files of `file` are regular
+// files of the owner of `file`, of this process's user or of root. Success if there is no `file`.
+Status check_owner_of_side_files(const std::filesystem::path& file);
+
 inline constexpr std::size_t kDatabaseHeader = 100;  // bytes
 
 // The application id of a database (schema.h has ours), from its header, the first kDatabaseHeader

@@ -243,6 +243,7 @@ StoreFile& StoreFile::operator=(StoreFile&& other) noexcept {
 }
 
 Result<StoreFile> StoreFile::open(const std::filesystem::path& path) {
+  if (Status status = check_owner_of_side_files(path); !status.ok()) return status;
   Registry& registry = Registry::get();
   const MutexLock lock(registry.mutex);
   Result<Entry*> entry = registry.open(path);

@@ -31,7 +31,8 @@ enum class StoreKind : std::uint8_t { kRecording, kSweep };
 
 class StoreFile {
  public:
-  // An existing regular file. Errors: kNotFound, kBadInput (a folder, a device), kIo.
+  // An existing regular file. Errors: kNotFound, kBadInput (a folder, a device, or side files that
+  // are not to be trusted, see check_owner_of_side_files()), kIo.
   static Result<StoreFile> open(const std::filesystem::path& path);
   // Makes a file with `content`, with kRecording and kWriting locked. Others find nothing or the
   // complete file at `path`, even if this process dies meanwhile. The destructor removes the file

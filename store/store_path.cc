@@ -49,13 +49,22 @@ Status check_replaceable(const fs::path& old, StoreKind kind) {
   return {};
 }
 
-// A log or journal next to PATH.old belongs to the store that is about to be replaced, and would be
-// applied to the store that takes its name.
-void remove_logs(const fs::path& path) {
-  std::error_code ignored;
+// Removes the log and journal of a file that is gone or about to be replaced: they would be applied
+// to the store that takes its name. Error: in a folder that others can write to, they may be
+// theirs.
+Status remove_logs(const fs::path& path) {
   for (const char* suffix : kSideFileSuffixes) {
-    fs::remove(with_suffix(path, suffix), ignored);
+    const fs::path side = with_suffix(path, suffix);
+    std::error_code code;
+    fs::remove(side, code);
+    if (!code || !is_taken(side)) continue;
+    return Status::error(ErrorKind::kBadInput,
+                         side.string() +
+                             ": is in the way, because SQLite would use it, and cannot be "
+                             "removed (" +
+                             code.message() + "); choose another name");
   }
+  return {};
 }
 
 std::string number_of(PhaseKind kind) { return std::to_string(static_cast<int>(kind)); }
@@ -134,7 +143,7 @@ Result<fs::path> keep_as_old(const fs::path& path, StoreKind kind) {
   if (kind == StoreKind::kRecording && is_taken(old) && is_empty_recording(*database)) {
     return fs::path();
   }
-  remove_logs(old);
+  if (Status status = remove_logs(old); !status.ok()) return status;
   if (Status status = keep_as(path, old); !status.ok()) return status;
   return old;
 }
@@ -195,6 +204,8 @@ Status move_store(const fs::path& from, const fs::path& path) {
     auto before = retire(path, ExistingStore::kKeepAsOld, StoreKind::kRecording);
     if (!before.ok()) return before.status();
     retired = *std::move(before);
+  } else if (Status status = remove_logs(path); !status.ok()) {
+    return status;
   }
   if (::rename(from.c_str(), path.c_str()) == 0) return {};
   return Status::error(ErrorKind::kIo, path.string() + ": " + std::strerror(errno));
@@ -211,7 +222,7 @@ Result<StoreFile> claim_path(const fs::path& path, ExistingStore existing, std::
   Result<StoreFile> file = StoreFile::create(path, content);
   if (!file.ok()) return file;
   // Logs without their file are left if somebody removed a store by hand. They are of no use.
-  remove_logs(path);
+  if (Status status = remove_logs(path); !status.ok()) return status;
   return file;
 }
 

@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "store/database_file.h"
 #include "store/schema.h"
 #include "store/sqlite.h"
 #include "store/store_file.h"
@@ -176,6 +177,8 @@ Result<std::unique_ptr<SweepWriter>> SweepWriter::create(const std::filesystem::
   if (!database.ok()) return database.status();
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database));
   if (Status status = impl->prepare(); !status.ok()) return status;
+  // Again, now that SQLite has opened them: another user may have been quicker.
+  if (Status status = check_owner_of_side_files(path); !status.ok()) return status;
   std::unique_ptr<SweepWriter> writer(new SweepWriter(std::move(impl)));
   writer->impl_->keep_file();
   return writer;

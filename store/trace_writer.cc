@@ -9,6 +9,7 @@
 
 #include "store/analysis_rows.h"
 #include "store/contained.h"
+#include "store/database_file.h"
 #include "store/device_rows.h"
 #include "store/empty_store.h"
 #include "store/limits.h"
@@ -339,6 +340,8 @@ Result<std::unique_ptr<TraceWriter>> TraceWriter::create(const std::filesystem::
   if (Status status = database->exec(kLogged); !status.ok()) return status;
   auto impl = std::make_unique<Impl>(*std::move(file), *std::move(database), true);
   if (Status status = impl->prepare(); !status.ok()) return status;
+  // Again, now that SQLite has opened them: another user may have been quicker.
+  if (Status status = check_owner_of_side_files(path); !status.ok()) return status;
   std::unique_ptr<TraceWriter> writer(new TraceWriter(std::move(impl)));
   writer->impl_->keep_file();
   return writer;
