@@ -1,23 +1,20 @@
 #include "analyzer/verdict/deaths.h"
 
 #include <algorithm>
-#include <cmath>
 #include <csignal>
+#include <iterator>
 #include <map>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
 
-#include "analyzer/median.h"
+#include "analyzer/verdict/memory_growth.h"
 #include "analyzer/verdict/memory_limits.h"
 #include "analyzer/verdict/tensor_memory.h"
 #include "store/counters.h"
 
 namespace stepscope {
 namespace {
-
-constexpr std::size_t kMaxPairs = 200;  // readings compared pairwise
 
 bool is_death(const ProcessEnd& end) {
   return end.how == EndKind::kSignal || (end.how == EndKind::kExit && end.code > 0);
@@ -137,16 +134,6 @@ std::vector<const StoredProcess*> reported_processes(const RecordedRun& recordin
   return chosen;
 }
 
-double number_at(const std::vector<Step>& steps, SessionTime time) {
-  const auto after =
-      std::upper_bound(steps.begin(), steps.end(), time,
-                       [](SessionTime t, const Step& step) { return t < step.start; });
-  const Step& step = after == steps.begin() ? steps.front() : *std::prev(after);
-  const double into = static_cast<double>(to_ns(time - step.start)) /
-                      static_cast<double>(std::max<std::int64_t>(to_ns(step.dur), 1));
-  return static_cast<double>(step.number) + std::clamp(into, 0.0, 1.0);
-}
-
 std::int64_t step_at(const LoopReport* loop, SessionTime time) {
   if (loop == nullptr) return 0;
   const auto of_time = std::find_if(loop->steps.begin(), loop->steps.end(), [=](const Step& step) {
@@ -172,28 +159,6 @@ void measure_memory(const Counters& counters, const LoopReport* loop, ProcessRep
 }
 
 }  // namespace
-
-double growth_per_step(const CounterSeries& memory, const std::vector<Step>& steps) {
-  if (steps.empty()) return 0;
-  auto readings = memory.within({steps.front().start, steps.back().end()});
-  std::vector<double> numbers;
-  std::set<std::int64_t> seen;  // the steps with readings
-  for (const auto& reading : readings) {
-    numbers.push_back(number_at(steps, reading.at));
-    seen.insert(static_cast<std::int64_t>(numbers.back()));
-  }
-  if (seen.size() < kMinReadings) return 0;
-  const std::size_t stride = (readings.size() + kMaxPairs - 1) / kMaxPairs;
-  std::vector<double> slopes;
-  for (std::size_t i = 0; i < readings.size(); i += stride) {
-    for (std::size_t j = 0; j < i; j += stride) {
-      const double moved = numbers[i] - numbers[j];
-      if (moved >= 1) slopes.push_back((readings[i].value - readings[j].value) / moved);
-    }
-  }
-  if (slopes.empty()) return 0;
-  return upper_median(std::move(slopes));
-}
 
 std::vector<ProcessReport> describe_processes(const RecordedRun& recording,
                                               const Counters& counters,

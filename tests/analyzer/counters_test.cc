@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
-#include "analyzer/verdict/deaths.h"
+#include <algorithm>
+#include <cstdint>
+
+#include "analyzer/verdict/memory_growth.h"
 
 namespace stepscope {
 namespace {
@@ -85,6 +88,24 @@ TEST(Growth, APeakMovesNothing) {
     memory.add(session_time(at), at / 100 + (at % 10'000 == 0 ? 50'000'000 : 0));
   }
   EXPECT_NEAR(growth_per_step(memory, steps_of(100, 1'000)), 10, 0.1);
+}
+
+// Such as a cache that is filled in step 40, over several readings.
+TEST(Growth, InOneStepOnlyIsNoneOfEachStep) {
+  for (const std::int64_t leak : {0, 10}) {  // bytes a step
+    CounterSeries memory;
+    for (std::int64_t at = 0; at <= 100'000; at += 250) {
+      const std::int64_t cache = std::clamp<std::int64_t>((at - 39'100) * 4'000'000, 0, 2 << 30);
+      memory.add(session_time(at), 50'000 + at / 1'000 * leak + cache);
+    }
+    EXPECT_NEAR(growth_per_step(memory, steps_of(100, 1'000)), static_cast<double>(leak), 1);
+  }
+}
+
+TEST(Growth, InFiveReadingsIsOfEachStep) {
+  CounterSeries memory;
+  for (std::int64_t at = 500; at < 100'000; at += 20'000) memory.add(session_time(at), at * 3);
+  EXPECT_NEAR(growth_per_step(memory, steps_of(100, 1'000)), 3'000, 1e-6);
 }
 
 TEST(Growth, InOneLongStepIsNoneOfEachStep) {
