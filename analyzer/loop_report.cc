@@ -17,6 +17,7 @@
 #include "analyzer/ops/op_class.h"
 #include "analyzer/starved/measure_starvation.h"
 #include "analyzer/steps/infer_input.h"
+#include "analyzer/steps/stopped_steps.h"
 #include "analyzer/verdict/describe_populations.h"
 #include "analyzer/verdict/drift.h"
 #include "analyzer/verdict/judge.h"
@@ -387,11 +388,11 @@ LoopReport report_loop(const LoopFacts& facts, Viewpoint from, const AnalyzeOpti
   const bool of_device = from.device != DeviceId::kNone;
   std::vector<Step> thread_steps;
   LostMarks lost_marks(recording, loop.thread);
-  const Stops* const stops = facts.counters.stops(loop.process);
+  const StoppedSteps stops(recording, facts.counters, loop);
   for (std::size_t i = 0; i < attributed.steps.size(); ++i) {
     const AttributedStep& step = attributed.steps[i];
     const bool misses_marks = lost_marks.in(step.range);
-    const bool stopped = stops != nullptr && stops->in(step.range);
+    const bool stopped = stops.contains(step.range);
     const bool steady = i >= warm_up && !misses_marks && !stopped;
     if (i >= warm_up && misses_marks) ++report.with_lost_marks;
     if (i >= warm_up && stopped && !misses_marks) ++report.with_stops;

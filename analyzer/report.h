@@ -278,7 +278,7 @@ struct LoopReport {
   std::int64_t warm_up = 0;           // steps left out at the start
   // Left out after them, because marks were lost in them: each may be several of the program's.
   std::int64_t with_lost_marks = 0;
-  std::int64_t with_stops = 0;  // left out too, because their process was stopped by a signal
+  std::int64_t with_stops = 0;  // left out too, because a signal had stopped it (StoppedSteps)
   // Ops were recorded in the analysed steps, or in others that show how these divide
   // (recording.removed).
   bool ops_recorded = false;

@@ -71,11 +71,12 @@ std::string left_out(const LoopReport& loop) {
   const auto steady = std::count_if(loop.analysed.begin(), loop.analysed.end(),
                                     [&](std::size_t i) { return loop.steps[i].steady; });
   if (steady == 0) return "";
+  const char* const stopped = loop.rank < 0 ? "a signal had stopped the program"
+                                            : "a signal had stopped this rank or another";
   const std::string others =
       left_out_because(loop.with_lost_marks, loop, "marks were lost; it may stand for several",
                        "marks were lost; each may stand for several") +
-      left_out_because(loop.with_stops, loop, "a signal had stopped the program",
-                       "a signal had stopped the program");
+      left_out_because(loop.with_stops, loop, stopped, stopped);
   if (loop.warm_up == 0) return others.empty() ? "" : "\n" + others;
   std::int64_t ns = 0;
   for (std::int64_t i = 0; i < loop.warm_up; ++i)

@@ -5,8 +5,11 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
+#include "analyzer/steps/stopped_steps.h"
 #include "analyzer/verdict/memory_growth.h"
+#include "tests/analyzer/recording_builder.h"
 
 namespace stepscope {
 namespace {
@@ -63,6 +66,36 @@ TEST(Stops, SilenceIsOneIfNoTimeWasUsed) {
   EXPECT_FALSE(stopped.in({at_ms(0), at_ms(200)}));
   EXPECT_FALSE(stopped.in({at_ms(5200), at_ms(9000)}));
   EXPECT_FALSE(busy.in({at_ms(0), at_ms(9000)}));
+}
+
+// Rank 0 waits for rank 1, which is stopped from 200 to 1,200 ms.
+TEST(StoppedSteps, AreThoseThatWaitForAStoppedRankToo) {
+  testing::RecordingBuilder builder;
+  Loop waiting, alone, stopped;
+  waiting.process = builder.process(1, 0);
+  stopped.process = builder.process(2, 1);
+  alone.process = builder.process(3);  // no rank
+  Counters counters;
+  for (const ProcessId process : {waiting.process, stopped.process, alone.process})
+    for (std::int64_t ms = 0; ms < 2'000; ms += 50)
+      counters.add(process, "cpu_user_ns", at_ms(ms), ms * 1'000'000);
+  for (std::int64_t ms = 200; ms < 1'200; ms += 100)
+    counters.add(stopped.process, "stopped", at_ms(ms), 1);
+  counters.sort();
+  const TimeRange usual{at_ms(0), at_ms(190)}, meanwhile{at_ms(190), at_ms(380)},
+      longer{at_ms(190), at_ms(1'210)}, after{at_ms(1'210), at_ms(1'600)};
+  const RecordedRun recording = builder.recording();
+  const auto contained = [&](Loop& loop) {
+    loop.steps = {usual, usual, usual, longer, usual};
+    const StoppedSteps steps(recording, counters, loop);
+    std::vector<bool> in;
+    for (const TimeRange& step : {usual, meanwhile, longer, after})
+      in.push_back(steps.contains(step));
+    return in;
+  };
+  EXPECT_EQ(contained(stopped), (std::vector<bool>{false, true, true, false}));
+  EXPECT_EQ(contained(waiting), (std::vector<bool>{false, false, true, false}));
+  EXPECT_EQ(contained(alone), (std::vector<bool>{false, false, false, false}));
 }
 
 std::vector<Step> steps_of(int count, std::int64_t length) {
