@@ -4,6 +4,8 @@
 #include <dlfcn.h>
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 namespace stepscope {
 namespace {
@@ -14,7 +16,11 @@ constexpr const char* kNames[] = {"libcurl.so.4", "libcurl-gnutls.so.4"};
 constexpr int kLookMs = 100;  // how often `stop` is checked
 constexpr long kConnectMs = 3000;
 
-std::size_t ignore(char*, std::size_t size, std::size_t count, void*) { return size * count; }
+std::size_t keep(char* data, std::size_t size, std::size_t count, void* to) {
+  auto& answer = *static_cast<std::string*>(to);
+  answer.append(data, std::min(size * count, HttpClient::kLongestAnswer - answer.size()));
+  return size * count;
+}
 
 }  // namespace
 
@@ -65,18 +71,20 @@ struct HttpClient::Curl {
     for (const std::string& header : headers) list = append(list, header.c_str());
     return list;
   }
-  void describe(CURL* easy, const HttpPost& post, curl_slist* headers) const;
+  void describe(CURL* easy, const HttpPost& post, curl_slist* headers, std::string& answer) const;
   Status run(CURL* easy, const std::atomic<bool>& stop);
   [[nodiscard]] Status outcome(CURL* easy, CURLcode code) const;
 };
 
-void HttpClient::Curl::describe(CURL* easy, const HttpPost& post, curl_slist* headers) const {
+void HttpClient::Curl::describe(CURL* easy, const HttpPost& post, curl_slist* headers,
+                                std::string& answer) const {
   const long timeout = static_cast<long>(post.timeout.count());
   set(easy, CURLOPT_URL, post.url.c_str());
   set(easy, CURLOPT_HTTPHEADER, headers);
   set(easy, CURLOPT_POSTFIELDSIZE, static_cast<long>(post.body.size()));
   set(easy, CURLOPT_POSTFIELDS, post.body.c_str());
-  set(easy, CURLOPT_WRITEFUNCTION, &ignore);
+  set(easy, CURLOPT_WRITEFUNCTION, &keep);
+  set(easy, CURLOPT_WRITEDATA, &answer);
   set(easy, CURLOPT_TIMEOUT_MS, timeout);
   set(easy, CURLOPT_CONNECTTIMEOUT_MS, std::min(timeout, kConnectMs));
   set(easy, CURLOPT_NOSIGNAL, 1L);
@@ -125,17 +133,20 @@ Result<std::unique_ptr<HttpClient>> HttpClient::load() {
   return std::unique_ptr<HttpClient>(new HttpClient(std::move(curl)));
 }
 
-Status HttpClient::post(const HttpPost& post, const std::atomic<bool>& stop) {
+Result<std::string> HttpClient::post(const HttpPost& post, const std::atomic<bool>& stop) {
   CURL* easy = curl_->easy_init();
   if (easy == nullptr) return Status::error(ErrorKind::kIo, "out of memory");
   curl_slist* headers = curl_->list_of(post.headers);
-  curl_->describe(easy, post, headers);
+  std::string answer;
+  answer.reserve(kLongestAnswer);  // keep() must not throw through libcurl
+  curl_->describe(easy, post, headers, answer);
   curl_->add(curl_->multi, easy);
   Status status = curl_->run(easy, stop);
   curl_->remove(curl_->multi, easy);
   curl_->easy_cleanup(easy);
   curl_->free_list(headers);
-  return status;
+  if (!status.ok()) return status;
+  return answer;
 }
 
 }  // namespace stepscope

@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,9 +30,10 @@ class HttpClient {
   HttpClient(const HttpClient&) = delete;
   HttpClient& operator=(const HttpClient&) = delete;
 
-  // Follows no redirection, and ignores the content of the answer. Returns soon after `stop` is
-  // set. Errors: kIo, there was no answer, or it does not report success.
-  Status post(const HttpPost& post, const std::atomic<bool>& stop);
+  // Follows no redirection. Returns the first kLongestAnswer bytes of the answer's content, soon
+  // after `stop` is set. Errors: kIo, there was no answer, or it does not report success.
+  Result<std::string> post(const HttpPost& post, const std::atomic<bool>& stop);
+  static constexpr std::size_t kLongestAnswer = 65536;
 
  private:
   struct Curl;

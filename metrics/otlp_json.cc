@@ -1,5 +1,6 @@
 #include "metrics/otlp_json.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -8,7 +9,15 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
+constexpr std::size_t kLongestCount = 20, kLongestReason = 200;  // characters of an answer
 constexpr int kCumulative = 2;  // AGGREGATION_TEMPORALITY_CUMULATIVE
+
+// What a collector says goes to a terminal: one short line of ASCII.
+std::string plain(std::string text) {
+  if (text.size() > kLongestReason) text.resize(kLongestReason);
+  std::replace_if(text.begin(), text.end(), [](char c) { return c < ' ' || c > '~'; }, '?');
+  return text;
+}
 
 // Units are those of UCUM.
 const char* ucum_unit(const std::string& unit) {
@@ -69,6 +78,25 @@ std::string otlp_json(const Metrics& metrics, const Labels& resource, const std:
       {"resourceMetrics", Json::array({{{"resource", {{"attributes", attributes_of(resource)}}},
                                         {"scopeMetrics", Json::array({scope})}}})}};
   return document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// https://opentelemetry.io/docs/specs/otlp/#partial-success-1
+Status read_otlp_answer(std::string_view answer) {
+  const Json document = Json::parse(answer, nullptr, false);
+  if (!document.is_object() || !document.contains("partialSuccess")) return {};
+  const Json& partial = document["partialSuccess"];
+  if (!partial.is_object()) return {};
+  const auto rejected = partial.find("rejectedDataPoints");  // an int64, and so a string in JSON
+  if (rejected == partial.end()) return {};
+  const std::string count = rejected->is_string() ? rejected->get<std::string>() : rejected->dump();
+  if (count.empty() || count == "0" || count.find_first_not_of("0123456789") != std::string::npos)
+    return {};
+  const auto why = partial.find("errorMessage");
+  return Status::error(
+      ErrorKind::kIo,
+      "it rejected " + count.substr(0, kLongestCount) + " of the values" +
+          (why != partial.end() && why->is_string() ? " (" + plain(why->get<std::string>()) + ")"
+                                                    : ""));
 }
 
 }  // namespace stepscope

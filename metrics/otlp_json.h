@@ -4,8 +4,10 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "metrics/metric_family.h"
+#include "store/status.h"
 
 namespace stepscope {
 
@@ -17,5 +19,9 @@ struct OtlpTimes {
 // `version` is Stepscope's.
 std::string otlp_json(const Metrics& metrics, const Labels& resource, const std::string& version,
                       const OtlpTimes& times);
+
+// The collector's answer to a request that it accepted. kIo if it rejected a part of the metrics.
+// An answer that is no JSON says nothing about that.
+Status read_otlp_answer(std::string_view answer);
 
 }  // namespace stepscope

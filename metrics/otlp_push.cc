@@ -88,8 +88,9 @@ void OtlpPush::push(milliseconds timeout, const std::atomic<bool>& stop) {
   post.headers.emplace_back("Expect:");  // else curl waits a second before it sends a body
   post.body = otlp_json(*latest_.get(), settings_.resource, version_, {start_unix_ns_, unix_ns()});
   ++pushes_;
-  Status status = client_->post(post, stop);
-  last_failed_ = !status.ok();
+  const auto answer = client_->post(post, stop);
+  last_failed_ = !answer.ok();
+  Status status = answer.ok() ? read_otlp_answer(*answer) : answer.status();
   if (status.ok()) return;
   ++failures_;
   last_failure_ = std::move(status);

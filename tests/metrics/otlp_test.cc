@@ -4,6 +4,7 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <string>
 
 #include "metrics/otlp_json.h"
 #include "metrics/otlp_settings.h"
@@ -126,6 +127,30 @@ TEST(OtlpJson, IsValidWhateverAMetricHolds) {
   const auto document = nlohmann::json::parse(otlp_json(metrics, {}, "", {}));
   const auto& metric = document["resourceMetrics"][0]["scopeMetrics"][0]["metrics"][0];
   EXPECT_EQ(metric["gauge"]["dataPoints"].size(), 1U);
+}
+
+TEST(OtlpAnswer, SaysWhatWasRejected) {
+  const auto said = [](const char* answer) { return read_otlp_answer(answer).message(); };
+  EXPECT_EQ(
+      said(R"({"partialSuccess": {"rejectedDataPoints": "7", "errorMessage": "old\n\u001b[31m"}})"),
+      "it rejected 7 of the values (old??[31m)");
+  EXPECT_EQ(said(R"({"partialSuccess": {"rejectedDataPoints": 7}})"),
+            "it rejected 7 of the values");
+  const std::string reason(100'000, 'x');
+  EXPECT_LT(
+      said((R"({"partialSuccess": {"rejectedDataPoints": 1, "errorMessage": ")" + reason + "\"}}")
+               .c_str())
+          .size(),
+      300U);
+}
+
+TEST(OtlpAnswer, SaysNothingOtherwise) {
+  for (const char* answer :
+       {"", "{}", "[]", "\xff\xfe", R"({"partialSuccess": {}})", R"({"partialSuccess": []})",
+        R"({"partialSuccess": {"rejectedDataPoints": "0", "errorMessage": "only a warning"}})",
+        R"({"partialSuccess": {"rejectedDataPoints": -1}})",
+        R"({"partialSuccess": {"rejectedDataPoints": {}}})"})
+    EXPECT_TRUE(read_otlp_answer(answer).ok()) << answer;
 }
 
 }  // namespace

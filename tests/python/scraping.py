@@ -112,7 +112,7 @@ def value(page, name, **labels):
 class Collector:
     """Receives OTLP over HTTP; keeps the paths, headers and documents of all requests."""
 
-    def __init__(self, status=200):
+    def __init__(self, status=200, answer=b"{}"):
         self.requests = []
         kept = self.requests
 
@@ -121,9 +121,9 @@ class Collector:
                 body = self.rfile.read(int(self.headers["Content-Length"]))
                 kept.append((self.path, dict(self.headers), json.loads(body)))
                 self.send_response(status)
-                self.send_header("Content-Length", "2")
+                self.send_header("Content-Length", str(len(answer)))
                 self.end_headers()
-                self.wfile.write(b"{}")
+                self.wfile.write(answer)
 
             def log_message(self, *_):
                 pass

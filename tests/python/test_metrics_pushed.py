@@ -48,6 +48,23 @@ def assert_one_line_of(done, url):
     assert said.startswith(f"stepscope: metrics could not be sent to {url}/v1/metrics: ")
 
 
+def test_what_a_collector_rejects_is_one_line_at_the_end(stepscope, tmp_path):
+    answer = b'{"partialSuccess": {"rejectedDataPoints": "3", "errorMessage": "too old"}}'
+    with Collector(answer=answer) as collector:
+        done = wrap(
+            stepscope,
+            tmp_path,
+            [sys.executable, PACED, "2"],
+            "--no-analysis",
+            OTEL_EXPORTER_OTLP_ENDPOINT=collector.url,
+            OTEL_METRIC_EXPORT_INTERVAL="500",
+        )
+    assert done.returncode == 7
+    assert_one_line_of(done, collector.url)
+    pushes = len(collector.requests)
+    assert f"rejected 3 of the values (too old) ({pushes} of {pushes} pushes failed)" in done.stderr
+
+
 def test_a_silent_collector_is_one_line_at_the_end(stepscope, tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as silent:  # takes connections, never answers
         url = f"http://127.0.0.1:{silent.getsockname()[1]}"
