@@ -1,7 +1,5 @@
 #include "profiler/recorder/store_session.h"
 
-#include <fcntl.h>
-
 #include <string>
 #include <utility>
 
@@ -20,14 +18,6 @@ Status set_all_meta(TraceWriter& writer, const Meta& meta) {
     if (Status status = writer.set_meta(key, value); !status.ok()) return status;
   }
   return {};
-}
-
-// Where a file is that was opened with O_PATH; empty if it was deleted.
-std::filesystem::path place_of(const OwnedFd& file) {
-  std::error_code ignored;
-  const std::string link = "/proc/self/fd/" + std::to_string(file.get());
-  const std::filesystem::path place = std::filesystem::read_symlink(link, ignored);
-  return std::filesystem::equivalent(place, link, ignored) ? place : std::filesystem::path();
 }
 
 bool is_complete(const std::filesystem::path& store) {
@@ -71,8 +61,7 @@ Status StoreSession::begin() {
     return status;
   }
   begun_ = true;
-  // With O_PATH, closing it releases no lock.
-  place_ = OwnedFd(open(output_.c_str(), O_PATH | O_CLOEXEC));
+  place_ = StorePlace(output_);
   return {};
 }
 
@@ -130,8 +119,19 @@ bool StoreSession::flush_is_due() const {
   return read_clock_ns(CLOCK_MONOTONIC) - last_flush_ns_ >= kFlushPeriodNs;
 }
 
+Status StoreSession::check_place() {
+  if (!place_.is_taken()) return {};
+  place_.remove_logs();
+  const std::filesystem::path now = place_.now();
+  return Status::error(ErrorKind::kNotFound,
+                       output_.string() + ": another file has taken its place; " +
+                           (now.empty() ? std::string("what was recorded is lost")
+                                        : "the last steps are missing from " + now.string()));
+}
+
 Status StoreSession::flush() {
   if (failed() || !begun_) return {};
+  if (Status status = check_place(); !status.ok()) return status;
   last_flush_ns_ = read_clock_ns(CLOCK_MONOTONIC);
   const Status status = writer_->flush();
   if (status.ok()) events_flushed_ = events_seen();
@@ -166,7 +166,7 @@ Status StoreSession::store_end(const Meta& meta, SessionTime end) {
 // Closes the store. SQLite refuses to fold the log of a store that was moved, but it takes nothing
 // more than that: the store is complete if the log was moved with it, or had been folded before.
 Status StoreSession::close() {
-  const std::filesystem::path place = place_of(place_);
+  const std::filesystem::path place = place_.now();
   const Status status = writer_->finish();
   if (status.kind() != ErrorKind::kNotFound) return status;
   writer_.reset();
@@ -190,6 +190,8 @@ Status StoreSession::store_missing() {
     static_cast<void>(contained([&drain] { return drain.drain(); }));
   }
   writer_.reset();
+  // After the database is closed, because SQLite may have made its log anew.
+  if (Status status = check_place(); !status.ok()) return status;
   return missing_.store(unwritten(), failure_.message());
 }
 

@@ -16,10 +16,10 @@
 #include <string>
 #include <utility>
 
-#include "profiler/channel/owned_fd.h"
 #include "profiler/recorder/missing_events.h"
 #include "profiler/recorder/process_drain.h"
 #include "profiler/recorder/recorder_clock.h"
+#include "profiler/recorder/store_place.h"
 #include "profiler/session/recorder_library.h"
 #include "store/contained.h"
 #include "store/status.h"
@@ -108,12 +108,14 @@ class StoreSession {
   void keep(Status status) noexcept;
   Status store_end(const Meta& meta, SessionTime end);
   Status close();
+  // kNotFound if somebody has put another file in the place of the store. Nothing may touch that.
+  Status check_place();
   Status store_missing();
   [[nodiscard]] std::int64_t events_seen() const;
 
   const std::filesystem::path output_;
   std::filesystem::path path_;      // output_, until finish()
-  OwnedFd place_;                   // leads to the store wherever it is moved; it cannot be read
+  StorePlace place_;                // since begin()
   Meta meta_;                       // until begin()
   std::optional<StoreFile> claim_;  // until begin(): claims the store at output_
   bool begun_ = false;

@@ -6,9 +6,11 @@
 #include <unistd.h>
 
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <memory>
 #include <new>
+#include <sstream>
 #include <string>
 
 #include "profiler/recorder/process_info.h"
@@ -173,6 +175,32 @@ TEST_F(MovedStoreTest, ADeletedOneIsGone) {
   const Status status = finish();
   EXPECT_EQ(status.kind(), ErrorKind::kNotFound);
   EXPECT_THAT(status.message(), testing::HasSubstr("was deleted, or moved to another disk"));
+}
+
+// SQLite would apply its log to the other file.
+TEST_F(MovedStoreTest, WhatTakesItsPlaceStaysAsItIs) {
+  ASSERT_TRUE(session_->flush().ok());
+  const std::filesystem::path store = folder_ / "before/run.db", other = folder_ / "other.db";
+  {
+    auto writer = TraceWriter::create(other);
+    ASSERT_TRUE(writer.ok());
+    ASSERT_TRUE((*writer)->finish().ok());
+  }
+  std::filesystem::copy(other, folder_ / "copy.db");
+  std::filesystem::rename(other, store);
+  session_->attempt([&] { return session_->set_meta("later", "on"); });
+  const Status status = finish();
+  EXPECT_EQ(status.kind(), ErrorKind::kNotFound);
+  EXPECT_THAT(status.message(), testing::HasSubstr("another file has taken its place"));
+  session_.reset();
+  const auto content = [](const std::filesystem::path& path) {
+    std::ostringstream text;
+    text << std::ifstream(path, std::ios::binary).rdbuf();
+    return text.str();
+  };
+  EXPECT_TRUE(TraceReader::open(store).ok());
+  EXPECT_EQ(content(store), content(folder_ / "copy.db"));
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "before/run.db-wal"));
 }
 
 TEST_F(MovedStoreTest, OneThatNobodyMovedIsWhereItWas) {
