@@ -1,6 +1,7 @@
 // Some steps take much longer than the others: what if they did not?
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "analyzer/advise/rules.h"
 
@@ -22,6 +23,15 @@ bool is_another_level(const LoopReport& report, const Population& kind) {
   return std::min(usual, other) <= 0.05 && std::max(usual, other) >= 0.95;
 }
 
+// The time per step in which the loop's threads had no core.
+double starved_ns(const LoopReport& report, const Population& kind) {
+  const std::vector<double>& of_step = report.starvation.starved_ns;
+  if (of_step.empty()) return 0;
+  double sum = 0;
+  for (const std::size_t step : kind.members) sum += of_step[step];
+  return sum / static_cast<double>(kind.members.size());
+}
+
 }  // namespace
 
 std::optional<AdviceFacts> periodic_stall(const AdviceContext& context) {
@@ -30,7 +40,11 @@ std::optional<AdviceFacts> periodic_stall(const AdviceContext& context) {
   const Population& usual = populations.front();
   const auto excess = [&](const Population& kind) {
     if (is_another_level(context.report, kind)) return 0.0;
-    return static_cast<double>(kind.mean_ns - usual.mean_ns) * static_cast<double>(kind.steps);
+    const auto longer = static_cast<double>(kind.mean_ns - usual.mean_ns);
+    const double starved = starved_ns(context.report, kind) - starved_ns(context.report, usual);
+    // Steps in which other threads had the cores have no stall that could be moved.
+    if (starved > longer / 2) return 0.0;
+    return (longer - std::max(starved, 0.0)) * static_cast<double>(kind.steps);
   };
   const auto worst = std::max_element(
       populations.begin(), populations.end(),

@@ -162,6 +162,27 @@ TEST(Advice, APeriodicStallCanBeMoved) {
   EXPECT_EQ(predicted_ms({.steps = 201}, "periodic-stall"), 0);
 }
 
+// `starved`: of the longer steps' 40 ms, in which the loop's thread had no core.
+double stall_that_was_starved_ms(std::int64_t starved) {
+  Loop loop{.steps = 201};
+  loop.more = [&](RecordingBuilder& made, ThreadId main, int step, std::int64_t at) {
+    const std::int64_t after = logging(made, main, step, at);
+    if (after - at > kMs)
+      made.stretches.push_back(
+          {main, session_time(at), Duration(after - at), Duration(0), Duration(starved)});
+    return after;
+  };
+  const auto advice = advice_of(record(loop));
+  const Advice* stall = find(advice, "periodic-stall");
+  return stall == nullptr ? 0 : static_cast<double>(stall->predicted_step_ns) / kMs;
+}
+
+TEST(Advice, StepsThatHadNoCoreHaveNoStall) {
+  EXPECT_NEAR(stall_that_was_starved_ms(0), 10, 0.02);
+  EXPECT_NEAR(stall_that_was_starved_ms(10 * kMs), 10.5, 0.02) << "10 ms in each 20th step";
+  EXPECT_EQ(stall_that_was_starved_ms(30 * kMs), 0);
+}
+
 // What a step of 10 ms does to memory.
 struct Paging {
   std::int64_t faults = 2'000;  // of 4 KiB: 8.2 MB
