@@ -71,7 +71,10 @@ class Asker {
   Asker(const RecordedRun& recording, LoopReport loop)
       : recording_(recording),
         loop_(std::move(loop)),
-        context_{loop_, *loop_.predictor, recording} {}
+        context_{loop_, *loop_.predictor, recording} {
+    for (const Phase& phase : phases_of(recording, loop_.verdict.thread))
+      if (phase.kind == PhaseKind::kScope) scopes_.push_back(phase);
+  }
 
   Result<WhatIfAnswer> answer(const WhatIfQuestion& question) {
     if (!question.line.empty()) return answer_line(question);
@@ -200,7 +203,24 @@ class Asker {
     for (const Task& task : loop_.predictor->graph().tasks) {
       if (task.label != StringId::kNone) result.insert(recording_.text(task.label));
     }
+    for (const Phase& phase : scopes_) result.insert(recording_.text(phase.name));
     return result;
+  }
+
+  // When the loop's thread was in a scope of this name; apart, in order.
+  [[nodiscard]] std::vector<TimeRange> times_in_scope(
+      const std::function<bool(StringId)>& matches) const {
+    std::vector<TimeRange> times;
+    for (const Phase& scope : scopes_) {
+      if (!matches(scope.name)) continue;
+      const TimeRange time{scope.start, scope.start + scope.dur};
+      if (!times.empty() && time.start < times.back().end) {  // a scope within one of its name
+        times.back().end = std::max(times.back().end, time.end);
+      } else {
+        times.push_back(time);
+      }
+    }
+    return times;
   }
 
   [[nodiscard]] Status no_such_op(const std::string& name) const {
@@ -227,6 +247,10 @@ class Asker {
       return recording_.text(id) == name;
     };
     const OpPaths& paths = loop_.predictor->paths();
+    if (auto times = times_in_scope(matches); !times.empty()) {
+      scale_scope(std::move(times), op->factor);
+      return {};
+    }
     const PathFlags inside = paths_inside(paths, matches);
     if (op->factor > 0) {
       changes_.push_back(
@@ -239,9 +263,24 @@ class Asker {
         remove_ops(graph, backward);
       });
     }
+    // Ranges of the PyTorch profiler are ops, but the time between the ops in them has a label
+    // only.
     changes_.push_back(
         [matches, factor = op->factor](StepGraph& graph) { scale_scopes(graph, matches, factor); });
     return {};
+  }
+
+  void scale_scope(std::vector<TimeRange> times, double factor) {
+    const StepGraph& graph = loop_.predictor->graph();
+    const OpPaths& paths = loop_.predictor->paths();
+    const PathFlags backward =
+        factor > 0 ? PathFlags()
+                   : backward_of(graph, paths, paths_only_at(graph, paths, times),
+                                 [this](StringId id) { return recording_.text(id); });
+    changes_.push_back([times = std::move(times), backward, factor](StepGraph& changed) {
+      scale_times(changed, times, factor);
+      if (factor == 0) remove_ops(changed, backward);
+    });
   }
 
   Status add_input(const std::string& text) {
@@ -332,6 +371,7 @@ class Asker {
   const RecordedRun& recording_;
   LoopReport loop_;
   AdviceContext context_;
+  std::vector<Phase> scopes_;  // of the loop's thread, by start
   std::vector<Change> changes_;
   int workers_ = 0;
   std::vector<WhatIfNote> notes_;

@@ -40,6 +40,25 @@ struct Between {
   }
 };
 
+// Whether the tasks of a graph, given one after the other, belong to some times.
+class TaskTimes {
+ public:
+  explicit TaskTimes(const std::vector<TimeRange>& times) : times_(times) {}
+
+  bool contain(const Task& task) {
+    if (on_device(task)) return last_;  // it comes right after the call that launched it
+    const SessionTime start = session_time(task.start_ns);
+    const auto after = std::partition_point(times_.begin(), times_.end(),
+                                            [=](TimeRange time) { return time.end <= start; });
+    last_ = after != times_.end() && after->start <= start;
+    return last_;
+  }
+
+ private:
+  const std::vector<TimeRange>& times_;
+  bool last_ = false;  // of the last task of a thread
+};
+
 // "LogSoftmax" for "aten::_log_softmax" and "aten::log_softmax_"; empty if it is not an aten op.
 std::string node_of_op(std::string_view op) {
   constexpr std::string_view kAten = "aten::";
@@ -215,6 +234,24 @@ void remove_ops(StepGraph& graph, const PathFlags& ops) {
       between = {};
     }
   }
+}
+
+void scale_times(StepGraph& graph, const std::vector<TimeRange>& times, double factor) {
+  TaskTimes inside(times);
+  for (Task& task : graph.tasks) {
+    if (inside.contain(task) && (factor == 0 || task.category != Category::kLaunch))
+      task.dur_ns = scaled(task.dur_ns, factor);
+  }
+}
+
+PathFlags paths_only_at(const StepGraph& graph, const OpPaths& paths,
+                        const std::vector<TimeRange>& times) {
+  PathFlags at(paths.size(), false), elsewhere(paths.size(), false);
+  TaskTimes inside(times);
+  for (const Task& task : graph.tasks)
+    (inside.contain(task) ? at : elsewhere)[static_cast<std::size_t>(task.path)] = true;
+  for (std::size_t i = 0; i < at.size(); ++i) at[i] = i > 0 && at[i] && !elsewhere[i];
+  return at;
 }
 
 PathFlags backward_of(const StepGraph& graph, const OpPaths& paths, const PathFlags& ops,

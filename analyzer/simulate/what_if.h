@@ -32,6 +32,14 @@ void scale_host_ops(StepGraph& graph, PhaseKind phase, const PathFlags& ops, dou
 // in between: the program's code that called the second.
 void remove_ops(StepGraph& graph, const PathFlags& ops);
 
+// Scales by `factor` what the threads did at these times, which are apart and in order, and what
+// they launched. Unless `factor` is 0, the framework's overhead of each op stays.
+void scale_times(StepGraph& graph, const std::vector<TimeRange>& times, double factor);
+
+// The paths of which everything was done or launched at these times.
+PathFlags paths_only_at(const StepGraph& graph, const OpPaths& paths,
+                        const std::vector<TimeRange>& times);
+
 // The paths inside the autograd nodes of these ops. Nodes are named after the op that creates them
 // in the forward pass (AddBackward0: aten::add; torch/csrc/autograd/generated); a node whose op
 // also runs elsewhere in the forward pass is left out. `text` resolves a name.

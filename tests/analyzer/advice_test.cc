@@ -273,6 +273,25 @@ TEST(WhatIf, AScopeCanBeAskedFor) {
   EXPECT_NEAR(asked_ms(loop, {.ops = {"logging=0"}}), 10, 0.02);
 }
 
+// In each 20th step, 40 ms with ops and another scope inside.
+std::int64_t logging_with_ops(RecordingBuilder& builder, ThreadId main, int step, std::int64_t at) {
+  at += step % 7 * 1000;
+  if (step % 20 != 10) return at;
+  builder.phase(main, PhaseKind::kScope, at, at + 40 * kMs, 0, "logging");
+  builder.op(main, "aten::mm", at + 5 * kMs, at + 25 * kMs, OpScope::kFunction);
+  builder.phase(main, PhaseKind::kScope, at + 30 * kMs, at + 40 * kMs, 0, "table");
+  builder.op(main, "aten::sum", at + 34 * kMs, at + 36 * kMs, OpScope::kFunction);
+  return at + 40 * kMs;
+}
+
+TEST(WhatIf, AScopeIsAskedForWithEverythingInside) {
+  const Loop loop{.steps = 201, .more = logging_with_ops};
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"logging=0"}}), 10, 0.02);
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"logging=2x"}}), 11, 0.02);
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"table=0"}}), 11.5, 0.02);
+  EXPECT_NEAR(asked_ms(loop, {.ops = {"aten::sum=0"}}), 11.9, 0.02);
+}
+
 TEST(WhatIf, ErrorsSayWhatToWrite) {
   const auto message = [](const Loop& loop, const WhatIfQuestion& question) {
     const auto answer = ask(loop, question);

@@ -115,7 +115,11 @@ def test_too_few_steps_say_nothing(verb, runs, tmp_path):
         (["analyze", "{lake}/run=99"], 3, "no run matches 99; the lake has 71, 72"),
         (["analyze", "{lake}/run=71", "--rank", "1"], 2, "need one of its stores"),
         (["analyze", "{lake}/none/run=71"], 3, "no such file"),
-        (["what-if", "{lake}/run=71", "--input", "cached"], 2, "a run of a lake, which has no events"),
+        (
+            ["what-if", "{lake}/run=71", "--input", "cached"],
+            2,
+            "a run of a lake, which has no events",
+        ),
         (["report", "{lake}/run=71", "-o", "{lake}/x"], 2, "a run of a lake, which has no events"),
         (["export", "{lake}", "-o", "{lake}/x"], 2, "is a lake, which has no events"),
         (["compare", "{lake}/run=71", "{lake}/run=99"], 3, "no run matches 99"),
