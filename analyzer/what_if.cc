@@ -347,22 +347,23 @@ class Asker {
     if (loop_.device != DeviceId::kNone) return;
     const double least =
         workers_ > 0 ? least_step_with_workers(context_).by_loop : context_.rest_ns();
-    if (predicted.step_ns < least) raise_to(predicted, least);
+    if (predicted.step_ns < least) raise_to(predicted, least, least);
   }
 
-  static void raise_to(Prediction& predicted, double least) {
+  // `lowest`: of the interval.
+  static void raise_to(Prediction& predicted, double least, double lowest) {
     // The batches come that much later.
     predicted.exposed[static_cast<std::size_t>(Category::kInput)] += least - predicted.step_ns;
     predicted.step_ns = least;
-    predicted.ci95 = {std::max(predicted.ci95.low, least), std::max(predicted.ci95.high, least)};
+    predicted.ci95 = {std::max(predicted.ci95.low, lowest), std::max(predicted.ci95.high, least)};
   }
 
   // Workers share the cores with the training.
   void limit_by_cores(Prediction& predicted) {
     if (workers_ == 0) return;
-    const double least = least_step_with_workers(context_).by_cores;
+    const auto [least, with_all_cores, by_loop] = least_step_with_workers(context_);
     if (predicted.step_ns >= least) return;
-    raise_to(predicted, least);
+    raise_to(predicted, least, with_all_cores);
     notes_.push_back({.cores = context_.cores(),
                       .cores_left = context_.cores_left_by_others(),
                       .least_ns = least});

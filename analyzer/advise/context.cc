@@ -34,12 +34,20 @@ double AdviceContext::busy_share() const {
   return std::max(std::min(works, 1.0), waits > 0 ? std::min(in_ops / waits, 1.0) : 0);
 }
 
-double AdviceContext::cores_left_by_others() const {
+double AdviceContext::cores_of_machine() const {
   const CoreUse& use = report.starvation.cores;
   if (use.available <= 0 || use.own <= 0) return static_cast<double>(cores());
-  // However much others use, the scheduler gives each program a share.
-  constexpr double kMinShare = 0.25;
-  return std::max(use.available - use.others - use.stolen, kMinShare * use.available);
+  constexpr double kLeastLeft = 0.25;  // by a hypervisor
+  return std::max(use.available - use.stolen, kLeastLeft * use.available);
+}
+
+double AdviceContext::cores_left_by_others() const {
+  // However much others use, the scheduler shares the cores with whoever is ready to run: between
+  // two that could use them all, fairly.
+  constexpr double kFairShare = 0.5;
+  const double all = cores_of_machine();
+  const CoreUse& use = report.starvation.cores;
+  return use.own <= 0 ? all : std::max(all - use.others, kFairShare * all);
 }
 
 std::optional<AdviceFacts> with_prediction(const AdviceContext& context, double predicted_ns,
@@ -84,8 +92,7 @@ PathFlags ops_on_pairs(const AdviceContext& context) {
                                "aten::_safe_softmax", "aten::_softmax"});
 }
 
-double least_step_ns(const AdviceContext& context) {
-  const double cores = context.cores_left_by_others();
+double least_step_ns(const AdviceContext& context, double cores) {
   if (cores <= 0) return 0;
   const double input = context.share(Category::kInput) * context.step_ns();
   const double busy = context.step_ns() - input * (1 - context.busy_share());
@@ -93,6 +100,10 @@ double least_step_ns(const AdviceContext& context) {
   const double sampled = context.report.use.cpu_ns;
   // The measured step shows that it need not take longer.
   return std::min((sampled > 0 ? sampled : ran) / cores, context.step_ns());
+}
+
+double least_step_ns(const AdviceContext& context) {
+  return least_step_ns(context, context.cores_left_by_others());
 }
 
 HandOver hand_over(const AdviceContext& context) {
@@ -104,11 +115,14 @@ LeastStep least_step_with_workers(const AdviceContext& context) {
   const HandOver cost = hand_over(context);
   const auto batches =
       static_cast<double>(std::max<std::int64_t>(context.report.batches_per_step, 1));
-  const double cores = context.cores_left_by_others();
+  const auto by = [&](double cores) {
+    if (cores <= 0) return 0.0;
+    return least_step_ns(context, cores) +
+           batches * static_cast<double>(cost.worker_ns + cost.loop_ns) / cores;
+  };
   LeastStep least;
-  least.by_cores = least_step_ns(context);
-  if (cores > 0)
-    least.by_cores += batches * static_cast<double>(cost.worker_ns + cost.loop_ns) / cores;
+  least.by_cores = by(context.cores_left_by_others());
+  least.by_all_cores = by(context.cores_of_machine());
   if (context.report.device == DeviceId::kNone) {
     least.by_loop = context.rest_ns() + batches * static_cast<double>(cost.loop_ns);
   }

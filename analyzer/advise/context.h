@@ -33,8 +33,10 @@ struct AdviceContext {
     return static_cast<std::int64_t>(report.verdict.thread);
   }
   [[nodiscard]] std::int64_t cores() const { return recording.facts.cpu_count; }  // 0: unknown
-  // The cores that the program had or could have had: those that its affinity and its CPU quota
-  // allow, without what other programs and the hypervisor took. 0: unknown.
+  // The cores that the program's affinity and its CPU quota allow, without what the hypervisor
+  // took. 0: unknown.
+  [[nodiscard]] double cores_of_machine() const;
+  // Of these, those that other programs did not use, or half, which it can have at any time.
   [[nodiscard]] double cores_left_by_others() const;
   [[nodiscard]] bool input_matters() const {
     return report.input.waits > 0 && share(Category::kInput) >= kMinInputShare;
@@ -88,6 +90,7 @@ PathFlags ops_on_pairs(const AdviceContext& context);
 // The lower bound of a step: its work, shared by the cores that other programs leave, or the
 // measured step if that is shorter. 0 if the number of cores is unknown.
 double least_step_ns(const AdviceContext& context);
+double least_step_ns(const AdviceContext& context, double cores);  // with so many
 
 // What it would cost to receive each batch from a worker process. Zero if the loader is not
 // PyTorch's DataLoader, since its workers may be threads, and if the measured steps already include
@@ -99,6 +102,7 @@ HandOver hand_over(const AdviceContext& context);
 // cost of handing over the batches.
 struct LeastStep {
   double by_cores = 0;
+  double by_all_cores = 0;  // the same if other programs used none
   double by_loop = 0;
 
   [[nodiscard]] double ns() const { return std::max(by_cores, by_loop); }

@@ -185,9 +185,22 @@ TEST(Starvation, NoPredictionIsAboveTheMeasuredStep) {
     const auto answer = what_if(run.builder().recording(), {.input = {"workers=1"}});
     ASSERT_TRUE(answer.ok()) << answer.status().message();
     EXPECT_LE(answer->predicted.step_ns, kStep * 1.001) << starved;
-    ASSERT_EQ(answer->notes.size(), 1U);
-    EXPECT_THAT(what_if_note_text(answer->notes[0]), HasSubstr(" of 2 cores (other programs use"));
   }
+}
+
+// Others use all of the two cores that the loop does not: it can have one of them whenever it is
+// ready, and both if they stop.
+TEST(Starvation, CoresThatOthersUseAreShared) {
+  StarvedRun run(
+      {.input = 4 * kMs, .input_starved = kMs, .input_busy = 3 * kMs, .compute_starved = 2 * kMs});
+  const auto answer = what_if(run.builder().recording(), {.input = {"workers=1"}});
+  ASSERT_TRUE(answer.ok()) << answer.status().message();
+  EXPECT_NEAR(answer->predicted.step_ns, 7 * kMs, kMs / 50.0) << "what threads ran, on one core";
+  EXPECT_NEAR(answer->predicted.ci95.low, 6 * kMs, kMs / 50.0) << "the loop's own part";
+  EXPECT_NEAR(answer->predicted.ci95.high, 7 * kMs, kMs / 50.0);
+  ASSERT_EQ(answer->notes.size(), 1U);
+  EXPECT_THAT(what_if_note_text(answer->notes[0]), HasSubstr(" 1 of 2 cores (other programs use"));
+  EXPECT_THAT(what_if_note_text(answer->notes[0]), HasSubstr("or less if they use less."));
 }
 
 // Steps of a 1 ms op and 9 ms of the program's own code, of which it runs for `running`.
