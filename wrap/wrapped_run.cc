@@ -171,6 +171,7 @@ int watch(const RunArguments& arguments, const std::string& command, const Child
     static_cast<void>(contained([&] {
       if (recorder.has_store()) metrics.follow(arguments.output);
       if (follower != nullptr) follow_in_lake(arguments, recorder, *follower);
+      line.make_way();  // for what the program wrote while all this took its time
       if (arguments.quiet || !line.is_due() || waits_for_terminal(child.pid())) return Status();
       if (const RunProgress now = recorder.progress(); now.processes > 0) {
         line.update([&now] { return live_text(now); });

@@ -119,11 +119,17 @@ def _text(store: Store, run: str, node: str, steps: int) -> str:
     unfinished = "" if store.state == "complete" else "; its recording did not end normally"
     if store.is_piece:
         unfinished = "; it is still being written"
-    processes = (
-        "1 process that was" if store.restarts == 1 else f"{store.restarts} processes that were"
-    )
-    restarted = f"; left out: {processes} restarted" if store.restarts else ""
+    left_out = []
+    if store.restarts:
+        processes = (
+            "1 process that was" if store.restarts == 1 else f"{store.restarts} processes that were"
+        )
+        left_out.append(f"{processes} restarted")
+    if store.other_loops:
+        loops = "1 loop" if store.other_loops == 1 else f"{store.other_loops} loops"
+        left_out.append(f"{loops} beside another of the same process")
+    without = f"; left out: {' and '.join(left_out)}" if left_out else ""
     ranks = ", ".join(str(loop.rank) for loop in store.loops)
     return (
-        f"{store.path}: run {run}, node {node}, ranks {ranks}, {steps} steps{unfinished}{restarted}"
+        f"{store.path}: run {run}, node {node}, ranks {ranks}, {steps} steps{unfinished}{without}"
     )

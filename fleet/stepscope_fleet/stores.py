@@ -57,6 +57,7 @@ class Store:
     def __init__(self, path: pathlib.Path):
         self.path = path
         self.restarts = 0  # processes whose rank a later process has
+        self.other_loops = 0  # beside those that stand for their processes
         try:
             found = path.is_file()
             path.open("rb").close() if found else None
@@ -193,6 +194,7 @@ class Store:
             loops.setdefault(
                 process, Loop(thread, process, -1 if rank is None else rank, pid, *numbers)
             )
+        self.other_loops = len(rows) - len(loops)
         return self._with_ranks(list(loops.values()))
 
     def _why_no_steps(self) -> str:

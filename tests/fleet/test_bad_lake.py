@@ -76,6 +76,15 @@ def restart(path, rank, seconds):
     database.close()
 
 
+def test_of_several_loops_of_a_process_the_longest_counts(lake, tmp_path):
+    path = make_store(tmp_path / "two.db", [0, 1])
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE thread SET process_id = 1")
+        database.execute("DELETE FROM step WHERE thread_id = 1 AND number > 20")
+    text = add(path, lake, None, None).text
+    assert "ranks 0, 60 steps; left out: 1 loop beside another of the same process" in text
+
+
 def test_of_restarted_ranks_the_last_start_counts(lake, tmp_path):
     store = make_store(tmp_path / "a.db", [0, 1], meta={"restart_count": "1"})
     restart(store, 0, 3600)

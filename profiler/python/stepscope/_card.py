@@ -51,6 +51,9 @@ def advice_lines(document: Document) -> List[str]:
     unit = document["steps"]["unit"] if document["steps"] else "step"
     lines = []
     for advice in document["advice"][:_MOST_ADVICE]:
+        if advice["saves_ns"] == 0:  # not predicted
+            lines.append(f"{advice['title']}: {advice['why']}")
+            continue
         likely = advice.get("likely_ns")
         spread = f", likely {duration(likely[0])} to {duration(likely[1])}" if likely else ""
         lines.append(

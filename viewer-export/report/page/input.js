@@ -93,7 +93,9 @@ function busyText() {
 function firstThing(index) {
   const {advice, shares} = loop();
   if (index >= 0) {
-    return [`First: ${advice[index].title} (${advice[index].why}); `, insteadOf(index)];
+    const {title, why, saves_ns} = advice[index];
+    return saves_ns > 0 ? [`First: ${title} (${why}); `, insteadOf(index)] :
+                          [`First: ${title} (${why}).`];
   }
   return shares.input < 0.05 ?
       [
