@@ -4,8 +4,6 @@
 
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -16,10 +14,12 @@
 #include "tests/source_folder.h"
 #include "tests/store/assert_ok.h"
 #include "tests/store/testing/synthetic_run.h"
+#include "tests/store/whole_file.h"
 
 namespace stepscope {
 namespace {
 
+using testing::read_file;
 using testing::TempDir;
 
 class MigrationTest : public ::testing::Test {
@@ -85,12 +85,6 @@ TEST_F(MigrationTest, TheKnownStepsLeadFromTheFirstVersionToThisOne) {
   int version = 1;
   for (const Migration& step : known_migrations()) EXPECT_EQ(step.from, version++);
   EXPECT_EQ(version, kSchemaVersion);
-}
-
-std::string read_file(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
 }
 
 // A store as an earlier Stepscope left it: its schema, and a row in each table that has since

@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -20,24 +19,17 @@
 #include "tests/store/assert_ok.h"
 #include "tests/store/child.h"
 #include "tests/store/testing/synthetic_run.h"
+#include "tests/store/whole_file.h"
 
 namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
 using ::testing::HasSubstr;
+using testing::read_file;
 using testing::SyntheticRun;
 using testing::TempDir;
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
+using testing::write_file;
 
 SyntheticRun run_of(int steps) {
   SyntheticRun run;

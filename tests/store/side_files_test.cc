@@ -7,9 +7,7 @@
 
 #include <array>
 #include <filesystem>
-#include <fstream>
 #include <functional>
-#include <sstream>
 #include <string>
 
 #include "store/store_path.h"
@@ -18,25 +16,18 @@
 #include "tests/store/assert_ok.h"
 #include "tests/store/child.h"
 #include "tests/store/testing/synthetic_run.h"
+#include "tests/store/whole_file.h"
 
 namespace stepscope {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::read_file;
 using testing::TempDir;
+using testing::write_file;
 
 constexpr std::array<const char*, 3> kSuffixes{"-wal", "-shm", "-journal"};
 constexpr uid_t kVictim = 64'001, kAttacker = 64'002;
-
-void write_file(const fs::path& path, const std::string& text) {
-  std::ofstream(path, std::ios::binary) << text;
-}
-
-std::string read_file(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
-}
 
 fs::path side_of(const fs::path& path, const char* suffix) { return path.native() + suffix; }
 
