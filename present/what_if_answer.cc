@@ -35,7 +35,7 @@ std::string what_if_note_text(const WhatIfNote& note) {
     const bool alone = left >= static_cast<double>(note.cores);
     return "Training and input share " +
            (alone ? cores : mean_text(left) + " of " + cores + " (other programs use the rest)") +
-           ", so a step takes at least " + time_text(note.least_ns) +
+           ", so a step takes " + (alone ? "at least " : "") + time_text(note.least_ns) +
            (alone ? "." : ", or less if they use less.");
   }
   const LineShare& line = *note.line;
